@@ -3,11 +3,12 @@
 #pragma once
 
 #include "bytes.cuh"
+#include "field_separator.cuh"
 
 // The kinds of keys, in the order of KINDS in gpumerge_cli/order/key_kinds.py. key_kinds.cuh has a function for each.
 #define COMPARISONS(KIND) KIND(bytes) IMAGED_KINDS(KIND)
 #define IMAGED_KINDS(KIND) \
-    KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version) TYPED_KINDS(KIND)
+    KIND(numeric) KIND(human) KIND(general) KIND(month) KIND(random) KIND(version) KIND(locale) TYPED_KINDS(KIND)
 #define TYPED_KINDS(KIND) \
     KIND(hex) KIND(length) KIND(bytes_length) KIND(size) KIND(duration) KIND(address) KIND(list) \
     TIMED_KINDS(KIND)
@@ -27,10 +28,13 @@ enum KeyKind {
 #endif
 
 // Flags of an order, and of a key.
-enum OrderFlag { STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8, CHECKS_VALUES = 16 };
+enum OrderFlag {
+    STABLE = 1, REVERSE = 2, PLAIN = 4, NUMERIC = 8, CHECKS_VALUES = 16, IN_LOCALE = 32, RECORD_AHEAD = 64
+};
 enum KeyFlag {
     KEY_REVERSE = 1, FOLD = 2, DICTIONARY = 4, PRINTABLE = 8, SKIP_START = 16, SKIP_END = 32,
-    CLASSED = 64, NULLS = 128, NULLS_FIRST = 256, NAMED_NULLS = 512, INVALID_FIRST = 1024, CHECKED = 2048, SEPARATED = 4096
+    CLASSED = 64, NULLS = 128, NULLS_FIRST = 256, NAMED_NULLS = 512, INVALID_FIRST = 1024, CHECKED = 2048, SEPARATED = 4096,
+    LOOSE = 8192
 };
 
 // Where the flags of a key with SEPARATED hold the byte between digits, 0 for none, and that ahead of the fraction.
@@ -44,12 +48,11 @@ struct Key {
     __device__ __forceinline__ bool is(KeyKind other) const { return COMPARED >> other & 1 && kind == other; }
 };
 
-// separator is negative if blanks separate fields, and QUOTED more than the byte if fields may be quoted as in CSV. The keys
-// lie directly behind this struct, and the parameters of keys behind them. words: those of all this.
-constexpr long long QUOTED = 256;
-
+// The keys lie directly behind this struct, and the parameters of keys behind them. words: those of all this. locale: the
+// place, in words, of the name of a locale, which ends in NUL, with IN_LOCALE. opened: 0, or in a copy of the order that a
+// workspace keeps the address of that locale.
 struct LineOrder {
-    long long flags, keys, separator, terminator, words, spare[3];
+    long long flags, keys, separator, terminator, words, locale, opened, spare;
 
     __device__ __forceinline__ bool plain() const
     {
@@ -61,6 +64,11 @@ struct LineOrder {
     __device__ __forceinline__ const Key& key(long long number) const
     {
         return reinterpret_cast<const Key*>(this + 1)[number];
+    }
+
+    __device__ __forceinline__ const char* locale_name() const
+    {
+        return reinterpret_cast<const char*>(reinterpret_cast<const long long*>(this) + locale);
     }
 
     __device__ __forceinline__ const long long* parameters_of(const Key& key) const
@@ -89,29 +97,49 @@ __device__ inline Place skip_field(Place at, Place stop)
     return find_blank(skip_blanks(at, stop), stop);
 }
 
+// Whether these bytes, see rest_of, are at `at`.
+__device__ inline bool follows(Place at, Place stop, long long rest)
+{
+    for (; rest != 0; rest >>= 8, ++at)
+        if (at >= stop || *at != (rest & 255)) return false;
+    return true;
+}
+
 // The end of the field that begins at `at`: a separator that no quotes enclose, or `stop`.
 __device__ inline Place field_end(Place at, Place stop, long long separator)
 {
-    if (separator >= QUOTED)
+    if (is_quoted(separator))
         while (at < stop && *at == '"') at = forward(find_byte(at + 1, stop, '"'), stop, 1);
-    return find_byte(at, stop, separator & 255);
+    at = find_byte(at, stop, separator & 255);
+    if (const long long rest = rest_of(separator); rest != 0)
+        while (at < stop && !follows(at + 1, stop, rest)) at = find_byte(at + 1, stop, separator & 255);
+    return at;
 }
 
-// The end of a line of CSV: ahead of the carriage return of its newline.
+// The end of a record: ahead of the carriage return of its newline.
 __device__ __forceinline__ Place record_end(Text line)
 {
     return line.stop - (line.start < line.stop && line.stop[-1] == '\r');
+}
+
+// The end of that part of a line in which keys lie.
+__device__ __forceinline__ Place keys_end(Text line, long long separator)
+{
+    const long long flags = flags_of(separator);
+    if (flags & FIRST_LINE) line.stop = find_byte(line.start, line.stop, '\n');
+    return flags & RECORD_END ? record_end(line) : line.stop;
 }
 
 // The part of a line that is the key. It may be empty. The quotes of a quoted field do not belong to it; only a quoted field
 // may end in a quote.
 __device__ __noinline__ Text key_text(const Key& key, long long separator, Text line)
 {
-    const bool quoted = separator >= QUOTED;
-    const Place stop = quoted ? record_end(line) : line.stop;
+    const bool quoted = is_quoted(separator);
+    const Place stop = keys_end(line, separator);
+    const int width = width_of(separator);
     Place begin = line.start;
     for (long long field = 0; field < key.start_field && begin < stop; ++field)
-        begin = separator >= 0 ? forward(field_end(begin, stop, separator), stop, 1) : skip_field(begin, stop);
+        begin = separator >= 0 ? forward(field_end(begin, stop, separator), stop, width) : skip_field(begin, stop);
     const Place field_start = begin;
     if (quoted && begin < stop && *begin == '"') ++begin;
     if (key.flags & SKIP_START) begin = skip_blanks(begin, stop);
@@ -131,7 +159,7 @@ __device__ __noinline__ Text key_text(const Key& key, long long separator, Text 
             continue;
         }
         end = field_end(end, stop, separator);
-        if (end < stop && (left > 0 || key.end_char > 0)) ++end;
+        if (end < stop && (left > 0 || key.end_char > 0)) end += width;
     }
     if (key.end_char > 0) {
         if (key.flags & SKIP_END) end = skip_blanks(end, stop);

@@ -171,12 +171,12 @@ __device__ __noinline__ General parsed(Text text, long long flags)
     if (!digit_at(at, stop) && !(point_at(at) && digit_at(at + 1, stop))) return number;
 
     number.kind = FINITE;
-    while (at < stop && (*at == '0' || separates(at, text, separator))) ++at;
+    while (at < stop && (*at == '0' || separates(at, text, separator, false))) ++at;
     Text whole{at, at};
     long long separators = 0;
     for (; at < stop; ++at) {
         if (is_digit(*at)) continue;
-        if (!separates(at, text, separator)) break;
+        if (!separates(at, text, separator, false)) break;
         ++separators;
     }
     whole.stop = at;

@@ -90,11 +90,16 @@ struct kind_numeric {
 
 struct kind_human {
     static constexpr int BITS = 64;
+    // A unit lies behind a number whose separators are between digits, whatever the number is that compares.
+    __device__ static inline Number ahead_of_unit(const KeyIn& one)
+    {
+        return separated_number(one.text, one.flags() & ~static_cast<long long>(LOOSE)).number;
+    }
     __device__ static inline KeyImage image(const KeyIn& one)
     {
         if (one.flags() & SEPARATED) {
             const Separated found = separated_number(one.text, one.flags());
-            return {unit_image(found.number, magnitude_of(found), one.text, one.flags()), false};
+            return {unit_image(ahead_of_unit(one), magnitude_of(found), one.text, one.flags()), false};
         }
         const Number number = leading_number(one.text);
         return {unit_image(number, magnitude_of(number), one.text, one.flags()), false};
@@ -104,7 +109,7 @@ struct kind_human {
         const long long flags = a.flags();
         if (!(flags & SEPARATED)) return compare_units(a.text, b.text, flags);
         const Separated x = separated_number(a.text, flags), y = separated_number(b.text, flags);
-        const int difference = unit_order(x.number, a.text, flags) - unit_order(y.number, b.text, flags);
+        const int difference = unit_order(ahead_of_unit(a), a.text, flags) - unit_order(ahead_of_unit(b), b.text, flags);
         return difference != 0 ? difference : compare_separated(x, y);
     }
 };
@@ -137,9 +142,35 @@ __device__ inline int month_of(Text text)
     return 0;
 }
 
+// For each of the names of months in ascending order its month, its bytes, and the name, folded, in the words that are left.
+constexpr int MONTHS = 12, MONTH_WORDS = 6;
+
+// The number of the month whose name, among those of a key's parameters, begins the text; 0 for none.
+__device__ __noinline__ int named_month(const KeyIn& one)
+{
+    const Place at = skip_blanks(one.text.start, one.text.stop);
+    int low = 0, high = MONTHS;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        const long long* const entry = one.parameters() + middle * MONTH_WORDS;
+        const Place name = reinterpret_cast<Place>(entry + 2);
+        int difference = 0;
+        for (long long byte = 0; byte < entry[1] && difference == 0; ++byte)
+            difference = (at + byte < one.text.stop ? folded(at[byte], FOLD) : 0) - name[byte];
+        if (difference == 0) return static_cast<int>(entry[0]);
+        if (difference < 0) high = middle;
+        else low = middle + 1;
+    }
+    return 0;
+}
+
 struct kind_month : ExactKind<kind_month> {
     static constexpr int BITS = 8;
-    __device__ static inline KeyImage image(const KeyIn& one) { return {static_cast<Word>(month_of(one.text)) << 56, true}; }
+    __device__ static inline KeyImage image(const KeyIn& one) 
+    {
+        const int month = one.key.parameter_words > 0 ? named_month(one) : month_of(one.text);
+        return {static_cast<Word>(month) << 56, true};
+    }
 };
 
 struct kind_version {
@@ -171,4 +202,5 @@ struct kind_random {
     }
 };
 
+#include "locale_keys.cuh"
 #include "typed_keys.cuh"

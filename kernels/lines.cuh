@@ -150,7 +150,11 @@ __device__ inline int compare_key(const LineOrder& order, const Key& key, Text a
 __device__ inline int compare_last_resort(const LineOrder& order, Text a, Text b)
 {
     if (order.flags & STABLE) return 0;
+#if HAS_COLLATION
+    const int result = order.flags & IN_LOCALE ? compare_lines_in_locale(order, a, b) : compare_bytes(a, b);
+#else
     const int result = compare_bytes(a, b);
+#endif
     return order.flags & REVERSE ? -result : result;
 }
 

@@ -112,11 +112,23 @@ struct Prefix {
         put(0, turned);
     }
 
+#if HAS_COLLATION
+    __attribute__((noinline)) void put_line_in_locale(const LineOrder& order, Text line)
+    {
+        if (full()) return;
+        const Weights found = weights_in(order, last_text(order, line));
+        put_key<128>({found.first, false, found.second}, (order.flags & REVERSE) != 0);
+    }
+#endif
+
     // Puts the bytes of the line behind all its keys, unless lines with equal keys keep their order.
     __device__ __forceinline__ void put_line(const LineOrder& order, Text line)
     {
         rest = room;
         if (order.flags & STABLE) return;
+#if HAS_COLLATION
+        if (order.flags & IN_LOCALE) return put_line_in_locale(order, line);
+#endif
         const int turned = order.flags & REVERSE ? 255 : 0;
 #if TEXT_PADDING
         put_last(WideText(line, false).bytes ^ (0 - static_cast<WideWord>(turned != 0)));

@@ -9,23 +9,25 @@ struct Separated {
     long long digits;
 };
 
-// The separator counts only between two digits. It is 0 if there is none.
-__device__ inline bool separates(Place at, Text text, int separator)
+// The separator counts only between two digits, unless it is loose. It is 0 if there is none.
+__device__ inline bool separates(Place at, Text text, int separator, bool loose)
 {
+    if (loose) return separator != 0 && *at == separator;
     return separator != 0 && *at == separator && at > text.start && is_digit(at[-1]) && digit_at(at + 1, text.stop);
 }
 
 __device__ inline Separated separated_number(Text text, long long flags)
 {
     const int separator = flags >> THOUSANDS_AT & 255, point = flags >> DECIMAL_AT & 255;
+    const bool loose = flags & LOOSE;
     Separated found{leading_number({text.start, text.start}), 0};
     Number& number = found.number;
     Place at = skip_blanks(text.start, text.stop);
     number.negative = at < text.stop && *at == '-';
     at += number.negative;
-    while (at < text.stop && (*at == '0' || separates(at, text, separator))) ++at;
+    while (at < text.stop && (*at == '0' || separates(at, text, separator, loose))) ++at;
     number.whole.start = at;
-    for (; at < text.stop && (is_digit(*at) || separates(at, text, separator)); ++at) found.digits += is_digit(*at);
+    for (; at < text.stop && (is_digit(*at) || separates(at, text, separator, loose)); ++at) found.digits += is_digit(*at);
     number.whole.stop = number.fraction.start = number.fraction.stop = at;
     if (at < text.stop && *at == point) {
         number.fraction.start = number.fraction.stop = ++at;

@@ -22,6 +22,7 @@ from gpumerge_cli.engine import local as engine_local
 from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.errors import DeviceError
 from tests.engine.fake_workers import mark_shared_cases
+from tests.locales import made as make_locales
 
 # Without bytecode that is kept, each command that a test starts would compile the package again: 0.12 s of 0.2 s.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -41,6 +42,8 @@ _LONGEST = (
     "test_over_workers.py",
     "test_huge_lines.py",
     "test_kernels_compile.py",
+    "test_sets_compile.py",
+    "test_sorts_compile.py",
     "test_docs.py",
     "test_wheel.py",
     "test_uses.py",
@@ -88,6 +91,18 @@ def _no_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
         if name.startswith("GPUMERGE_") and not name.startswith(("GPUMERGE_TEST_", "GPUMERGE_CPU_LEVEL"))
     ]:
         del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def _made_locales(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_locales(tmp_path_factory.mktemp("locales"))
+
+
+@pytest.fixture
+def locales(_made_locales: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The folder of the locales of tests.locales, which LOCPATH names."""
+    monkeypatch.setenv("LOCPATH", str(_made_locales))
+    return str(_made_locales)
 
 
 @lru_cache(maxsize=1)

@@ -116,7 +116,8 @@ _SYMBOLS: dict[str, list[bytes]] = {
 NULLS = (b"NA", b"-", b"0x", b"null values of more than eight bytes")
 _SHARED = [b"a" * 7, b"a" * 8, b"~" * 9, b"0" * 9, b"1" * 17, b" " * 9, b"1a" * 20, b"\0" * 5, b"JAN" * 3]
 _LONG = [b"a" * 256, b"a" * 257, b"0" * 300, b"7" * 300, b"." + b"3" * 260, b" " * 300, b"x1" * 150, b".a" * 150]
-_SEPARATORS = [ord(","), ord(","), ord("\t"), ord(" "), ord("a"), ord("1"), ord("."), 0, 255]
+_SEPARATORS = [b",", b",", b"\t", b" ", b"a", b"1", b".", b"\0", b"\xff"]
+_LONG_SEPARATORS = [*_SEPARATORS, b"||", b"::", b", ", b"\xc2\xa7", b"a1a", b"1234567"]
 
 # Binary exponents and fractions whose decimal digits 64 bits do not hold: compiled code and Python round differently.
 INEXACT = re.compile(rb"0x[0-9a-f.,]{13}|0x[0-9a-f.,]*p[+-]?[0-9]{2}", re.IGNORECASE)
@@ -202,7 +203,7 @@ def _classed(draw: st.DrawFn, key: LineKey) -> LineKey:
 def cases(draw: st.DrawFn, comparisons: Sequence[str] = KNOWN_TO_SORT, *, classed: bool = False) -> Case:
     """Orders that sort takes; with other kinds or `classed`, whose keys may be null, orders that it does not take."""
     arguments: list[str] = []
-    separator = draw(st.none() | st.sampled_from(_SEPARATORS))
+    separator = draw(st.none() | st.sampled_from(_LONG_SEPARATORS if classed else _SEPARATORS))
     terminator = draw(st.sampled_from([NEWLINE, NEWLINE, NUL]))
     reverse, stable = draw(st.booleans()), draw(st.booleans())
     salt = draw(st.binary(min_size=SALT_BYTES, max_size=SALT_BYTES))
@@ -231,8 +232,10 @@ def cases(draw: st.DrawFn, comparisons: Sequence[str] = KNOWN_TO_SORT, *, classe
         keys = [replace(key, invalid="last") if key.kind.typed else key for key in keys]
     given = [argument.encode() for argument in arguments]
     if separator is not None:
-        given.append(b"-t" + (b"\\0" if separator == 0 else bytes([separator])))
-    return Case(LineOrder(tuple(keys), separator, reverse, stable, terminator), tuple(given), salt)
+        given.append(b"-t" + (b"\\0" if separator == b"\0" else separator))
+    first_line = classed and terminator == NUL and draw(st.booleans())
+    order = LineOrder(tuple(keys), separator, reverse, stable, terminator, first_line=first_line)
+    return Case(order, tuple(given), salt)
 
 
 @st.composite
@@ -244,7 +247,7 @@ def lines(draw: st.DrawFn, order: LineOrder, most: int = 16) -> list[bytes]:
         symbols += key.null_values
     symbols.append(b"\n" if order.terminator == NUL else b"\0")
     if order.separator is not None:
-        symbols += [bytes([order.separator])] * (1 + len(symbols) // 6)
+        symbols += [order.separator] * (1 + len(symbols) // 6)
     few = draw(st.lists(st.sampled_from(symbols), min_size=1, max_size=10)) if draw(st.booleans()) else symbols
     ahead = draw(st.just(b"") | st.sampled_from(_SHARED) | st.sampled_from(_LONG))
     line = st.builds(

@@ -20,6 +20,7 @@ import hashlib
 
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import typed_images
+from tests.linekeys import keys_part
 from tests.typed_images import ZERO, magnitude
 from tests.typed_values import bare_of, class_of, is_classed, place_of, without_separators
 
@@ -52,7 +53,8 @@ def prefix(order: LineOrder, line: bytes, nbytes: int = 8) -> int:
     """The prefix of the line: the first 64 bits of its stream, unsigned; or the first `nbytes` bytes of the stream."""
     stream, most = "", 8 * nbytes
     for key in order.keys:
-        text = line[begin(key, order.separator, line) : end(key, order.separator, line)]
+        part_of_keys = keys_part(order, line)
+        text = part_of_keys[begin(key, order.separator, part_of_keys) : end(key, order.separator, part_of_keys)]
         part, goes_on = "", True
         found = class_of(key, text)
         if is_classed(key):
@@ -80,19 +82,19 @@ def complement(stream: str) -> str:
     return stream.translate({48: "1", 49: "0"})
 
 
-def begin(key: LineKey, separator: int | None, line: bytes) -> int:
+def begin(key: LineKey, separator: bytes | None, line: bytes) -> int:
     """The position where the key begins."""
     p = 0
     for _ in range(min(key.start_field, len(line) + 1)):
         p = behind_field(line, p, separator)
         if separator is not None:
-            p = min(len(line), p + 1)
+            p = min(len(line), p + len(separator))
     if key.skip_start:
         p = behind_blanks(line, p)
     return min(len(line), p + key.start_char)
 
 
-def end(key: LineKey, separator: int | None, line: bytes) -> int:
+def end(key: LineKey, separator: bytes | None, line: bytes) -> int:
     """The position where the key ends. It may lie ahead of the begin of the key, if that is empty."""
     if key.end_field is None:
         return len(line)
@@ -100,7 +102,7 @@ def end(key: LineKey, separator: int | None, line: bytes) -> int:
     for _ in range(min(key.end_field, len(line) + 1)):
         p = behind_field(line, p, separator)
         if separator is not None:
-            p = min(len(line), p + 1)
+            p = min(len(line), p + len(separator))
     if key.end_char == 0:
         return behind_field(line, p, separator)
     if key.skip_end:
@@ -108,10 +110,10 @@ def end(key: LineKey, separator: int | None, line: bytes) -> int:
     return min(len(line), p + key.end_char)
 
 
-def behind_field(line: bytes, p: int, separator: int | None) -> int:
+def behind_field(line: bytes, p: int, separator: bytes | None) -> int:
     if separator is None:
         p = behind_blanks(line, p)
-    while p < len(line) and not (line[p] in BLANKS if separator is None else line[p] == separator):
+    while p < len(line) and not (line[p] in BLANKS if separator is None else line.startswith(separator, p)):
         p += 1
     return p
 

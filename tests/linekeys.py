@@ -106,7 +106,7 @@ def key_of(order: Order | LineOrder) -> Callable[[bytes], Any]:
 def _line_key(order: LineOrder, line: bytes) -> tuple[Any, ...]:
     parts = []
     for key in order.keys:
-        text = key_text(key, order.separator, line)
+        text = key_text(key, order.separator, keys_part(order, line))
         found = class_of(key, text)
         if is_classed(key):
             parts.append(place_of(key, found))
@@ -127,16 +127,21 @@ def _line_key(order: LineOrder, line: bytes) -> tuple[Any, ...]:
 def is_at_fault(order: LineOrder, line: bytes) -> bool:
     """Whether a key of the line is invalid, and that is an error."""
     keys = [key for key in order.keys if key.checked]
-    return any(class_of(key, key_text(key, order.separator, line)) == "invalid" for key in keys)
+    return any(class_of(key, key_text(key, order.separator, keys_part(order, line))) == "invalid" for key in keys)
 
 
-def key_text(key: LineKey, separator: int | None, line: bytes) -> bytes:
+def keys_part(order: LineOrder, line: bytes) -> bytes:
+    """The part of the line in which keys lie."""
+    return line.split(b"\n", 1)[0] if order.first_line else line
+
+
+def key_text(key: LineKey, separator: bytes | None, line: bytes) -> bytes:
     """The part of the line that the key compares."""
     begin, end = key_bounds(key, separator, line)
     return line[begin:end]
 
 
-def key_bounds(key: LineKey, separator: int | None, line: bytes) -> tuple[int, int]:
+def key_bounds(key: LineKey, separator: bytes | None, line: bytes) -> tuple[int, int]:
     """The begin and end of that part in the line."""
     begin = _field(line, separator, key.start_field)
     if key.skip_start:
@@ -154,7 +159,7 @@ def key_bounds(key: LineKey, separator: int | None, line: bytes) -> tuple[int, i
     return begin, max(begin, end)
 
 
-def _field(line: bytes, separator: int | None, fields: int, *, last: bool = False) -> int:
+def _field(line: bytes, separator: bytes | None, fields: int, *, last: bool = False) -> int:
     """The position behind that many fields and their separators; `last`: without the last of these separators."""
     at = 0
     for number in range(fields):
@@ -168,7 +173,7 @@ def _field(line: bytes, separator: int | None, fields: int, *, last: bool = Fals
         end = line.find(separator, at)
         if end < 0:
             return len(line)
-        at = end if last and number == fields - 1 else end + 1
+        at = end if last and number == fields - 1 else end + len(separator)
     return at
 
 

@@ -43,6 +43,9 @@ INSTEAD = {
     "source <(gpumerge --show-completion bash)": "gpumerge --show-completion bash",
     "source <(gpumerge --show-completion zsh)": "gpumerge --show-completion zsh",
     "gpumerge --show-completion fish > ~/.config/fish/completions/gpumerge.fish": "gpumerge --show-completion fish",
+    # Machines may lack the locales: tests/cli/test_locale.py makes them.
+    "gpumerge sort --locale de_DE.UTF-8 names.txt": "",
+    "gpumerge merge --locale env a.txt b.txt -o merged.txt    # the locale of LC_ALL, LC_COLLATE or LANG": "",
     # These measure for minutes. Commands with little to measure replace them; later commands read what these write.
     "gpumerge bench --quick": f"gpumerge bench --quick --sizes 2^10 {_LITTLE}",
     "gpumerge bench -o gpu.json -o gpu.md --figures figures": f"gpumerge bench -o gpu.json --sizes 2^10 {_LITTLE}",
@@ -128,6 +131,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("january.txt", "february.txt"):
         Path(name).write_text("1\n20\n")
     Path("names").write_text("january.txt\0february.txt\0")
+    Path("parts.tsv").write_text('name\tsize\n3" pipe\t9\n')
+    for name, number in (("c.csv", 1), ("d.csv", 2)):
+        Path(name).write_text(f'id,text\n{number},"a \\"b\\""\n')
+    Path("sequences.fa").write_text(">b\nGATT\n>a\nACA\n")
     Path("sales.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
 
 

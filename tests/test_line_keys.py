@@ -126,14 +126,14 @@ def test_notations(compare: str, ordered: bytes) -> None:
         (LineKey(end_field=1, end_char=2, skip_end=True), None, b"a   bcd", b"a   bc"),
         (LineKey(start_field=1), None, b"a \tb c", b" \tb c"),
         (LineKey(start_field=1, start_char=1, skip_start=True, end_field=1), None, b"a \tbcd e", b"cd"),
-        (LineKey(start_field=1, end_field=1), ord(","), b"a,b,c", b"b"),
-        (LineKey(end_field=1), ord(","), b"a,b,c", b"a,b"),
-        (LineKey(start_field=2, end_field=0), ord(","), b"a,b,c", b""),
-        (LineKey(start_field=3), ord(","), b"a,b,c", b""),
+        (LineKey(start_field=1, end_field=1), b",", b"a,b,c", b"b"),
+        (LineKey(end_field=1), b",", b"a,b,c", b"a,b"),
+        (LineKey(start_field=2, end_field=0), b",", b"a,b,c", b""),
+        (LineKey(start_field=3), b",", b"a,b,c", b""),
         (LineKey(start_char=1 << 62, end_field=1 << 62, end_char=1 << 62), None, b"a b", b""),
     ],
 )
-def test_where_keys_lie(key: LineKey, separator: int | None, line: bytes, text: bytes) -> None:
+def test_where_keys_lie(key: LineKey, separator: bytes | None, line: bytes, text: bytes) -> None:
     assert key_text(key, separator, line) == text
 
 

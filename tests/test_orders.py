@@ -65,7 +65,7 @@ def test_numbers_of_kinds_are_those_of_the_library() -> None:
 
 
 def test_an_order_has_one_structure_in_the_library() -> None:
-    rules = LineOrder((LineKey("numeric", 1),), separator=ord(","))
+    rules = LineOrder((LineKey("numeric", 1),), separator=b",")
     assert order_spec(Order.lines(rules)) is order_spec(Order.lines(replace(rules)))
     assert order_spec(Order.lines(rules)) is not order_spec(Order.lines(replace(rules, reverse=True)))
     assert order_spec(Order.of("int32")) is not order_spec(Order.of("uint32"))

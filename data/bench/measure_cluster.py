@@ -39,6 +39,7 @@ from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import SortRequest
+from gpumerge_cli.results.run import MergeReport
 
 RECORD, KEY = 100, 10
 BLOCK = 64 << 20
@@ -191,15 +192,16 @@ def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
     size = 2 * keys.nbytes // options.tasks
     kept = workers._LEAST_TASK, workers._MOST_TASK
     workers._LEAST_TASK = workers._MOST_TASK = size
-    rows = []
+    rows, tasks = [], 0
     try:
         with connected(f"local:{options.processes}") as cluster:
             machines = Cluster(cluster.client)
             for turn in range(options.repeat + 1):
                 begun = time.perf_counter()
                 report = run(job, executor=machines)
-                seconds = time.perf_counter() - begun
-                print(f"{report.chunks} tasks: {seconds:.2f} s", flush=True)
+                assert isinstance(report, MergeReport)
+                seconds, tasks = time.perf_counter() - begun, report.chunks
+                print(f"{tasks} tasks: {seconds:.2f} s", flush=True)
                 if turn:
                     rows.append(seconds)
     finally:
@@ -208,8 +210,8 @@ def measured_tasks(work: Path, options: argparse.Namespace) -> list[str]:
     for path in work.iterdir():
         path.unlink()
     return [
-        f"| {report.chunks} tasks of {size} bytes | {options.processes} processes | {median:.2f} | "
-        f"{min(rows):.2f} to {max(rows):.2f} | | {1e3 * median / report.chunks:.2f} ms a task |"
+        f"| {tasks} tasks of {size} bytes | {options.processes} processes | {median:.2f} | "
+        f"{min(rows):.2f} to {max(rows):.2f} | | {1e3 * median / tasks:.2f} ms a task |"
     ]
 
 

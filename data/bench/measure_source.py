@@ -20,7 +20,7 @@ LINE = 64
 
 
 def write_lines(folder: Path, nbytes: int) -> None:
-    """Two sorted files of lines of LINE bytes: a number of 12 digits, a comma, letters. The last one also shuffled."""
+    """Two sorted files of lines of LINE bytes, each a number, a comma and letters; and one of them shuffled."""
     rng = np.random.default_rng(1)
     count = nbytes // LINE
     powers = 10 ** np.arange(11, -1, -1, dtype=np.int64)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.backends.cpu.backend import CpuBackend
 
 _DRIVERS_GPUS = "/proc/driver/nvidia/gpus"
+_ORDERS_BY_CPU = "the CPU alone compares in this order"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ def choose(
     alone = predict(gpus=0)
     if choice == "cpu":
         return Choice(host, (), "asked for", alone)
+    if choice == "auto" and not order.gpu:
+        return Choice(host, (), _ORDERS_BY_CPU, alone)
     if choice == "auto" and not presence.is_present():
         return Choice(host, (), "the only backend of this machine", alone)
     on_gpus = tuple(ChosenGpu(f"gpu {number}", partial(gpu.create, number)) for number in numbers)
@@ -116,7 +119,9 @@ def sorts_on_devices(choice: str, order: Order, nbytes: int) -> bool:
     """Whether a device will probably do a sort, so that the host is idle while the device starts."""
     if choice != "auto":
         return choice == "gpu"
-    return presence.is_present() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
+    return (
+        order.gpu and presence.is_present() and next(iter(_predicted(order, nbytes, sharing=1, sorts=True)[0])) == "gpu"
+    )
 
 
 def host() -> CpuBackend:
@@ -160,6 +165,8 @@ def select(
         return Selected(gpu.create(device), "asked for", compile_seconds())
     if choice != "auto":
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
+    if not order.gpu:
+        return Selected(host(), _ORDERS_BY_CPU)
     if not presence.is_present():
         return Selected(host(), "the only backend of this machine")
     if nbytes is None:

@@ -164,7 +164,7 @@ def _checked(job: Job) -> Job:
     layout, order = layout_and_order(job.inputs, job.items)
     if operation.kind in ("check", "rank"):
         return job
-    names = output_names(job.output.name, job.output.parts)
+    names = output_names(job)
     if order is None:
         return job
     for name in names:

@@ -13,7 +13,7 @@ from gpumerge_cli.errors import UsageError
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Certainty
 
-COLUMN_OPTIONS = (*FORMAT_SWITCHES, "format")
+COLUMN_OPTIONS = (*FORMAT_SWITCHES, "format", "schema")
 """The options that may give a format with columns."""
 
 
@@ -31,6 +31,8 @@ def gives_columns(option: str, value: str | bool | None) -> bool:
     """Whether keys may be names of columns by this value of one of COLUMN_OPTIONS, None if it is not given."""
     if not isinstance(value, str):
         return value is True
+    if option == "schema":
+        return value != "same"
     from gpumerge_cli.formats.kinds.lookup import names_columns
 
     return option == "format" and names_columns(value)

@@ -66,14 +66,18 @@ def column_names(files: Sequence[str], items: Items) -> ColumnNames:
     """The names of the columns of a format, which the last line of the header of the first file says.
 
     Files without such a line, or that cannot be read, are passed over while another has
-    one; all files must have the same header. Pipes come last, since they may take long. items: the format, what
-    separates columns, and how many lines a header has. Raises InputError if no file can be read or has such a line.
+    one; all files must have the same header, unless items.schema says that they have the columns of all. Pipes come
+    last, since they may take long. items: the format, what separates columns, and how many lines a header has. Raises
+    InputError if no file can be read or has such a line.
     """
-    from gpumerge_cli.formats.kinds.lookup import format_named
+    from gpumerge_cli.formats.kinds.lookup import columns_of_all, format_named
     from gpumerge_cli.formats.naming import check_input
 
     assert items.format is not None
     format = format_named(items.format)
+    if items.schema != "same":
+        names = columns_of_all(format, files, items)
+        return ColumnNames(names or None, files[0] if names else "")
     errors = []
     pipes = [file for file in files if not is_url(file) and not os.path.isfile(file)]
     for file in (*(file for file in files if file not in pipes), *pipes):

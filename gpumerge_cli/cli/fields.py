@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from gpumerge_cli.cli.chosen_format import (
@@ -44,7 +45,7 @@ class SelectedKeys:
 
 
 def find_keys(
-    options: OrderOptions, files: Sequence[str], separator: int | None, written: Sequence[KeySpec | str]
+    options: OrderOptions, files: Sequence[str], separator: bytes | None, written: Sequence[KeySpec | str]
 ) -> SelectedKeys:
     """The keys of files. written: those of -k, columns as texts.
 
@@ -52,32 +53,32 @@ def find_keys(
     """
     requested = requested_columns(options, files)
     if not written and not options.field:
-        return SelectedKeys(header=options.header, columns=requested)
+        return SelectedKeys(header=options.header_lines, columns=requested)
     own, holding = requested, files
     if options.field and requested.name is None:
         own = columns_by_suffix(options, files)
         if own.name is not None:  # files of other formats are refused once all layouts are known
             holding = [name for name in files if columns_by_suffix(options, [name]) == own]
-        elif not _are_binary(options, files, options.header):
+        elif not _are_binary(options, files, options.has_header):
             own = implied_columns(files)
 
     def header_for(option: str, lines: int, texts: Sequence[str]) -> Header:
         def names() -> ColumnNames:
-            return column_names(holding, _items_of_header(options, own, separator, max(1, lines)))
+            return column_names(holding, _items_of_header(options, own, separator, _with_names(options, lines)))
 
-        given = header_given(lines, options.given)
+        given = True if options.header_prefix is not None else header_given(lines, options.given)
         return header_of(names, given, texts, options.field, of_several=len(files) > 1)
 
-    found = header_for("-k", options.header, [key for key in written if isinstance(key, str)])
+    found = header_for("-k", options.header_lines, [key for key in written if isinstance(key, str)])
     keys = [parse_column_key(key, found) if isinstance(key, str) else key for key in written]
-    header = _with_header(options.header, keys)
-    if not options.field or _are_binary(options, files, header):
+    header = _with_header(options, options.header_lines, keys)
+    if not options.field or _are_binary(options, files, bool(header) or options.has_header):
         return SelectedKeys(tuple(keys), options.field, header, requested)
     if own.certainty == "implied" and options.format is None and not isinstance(options, SortOptions):
         _refuse_foreign(files)
     found = header_for("--field", header, ())
     columns = [parse_columns(text, found) for text in options.field]
-    header = _with_header(header, [key for its in columns for key in its])
+    header = _with_header(options, header, [key for its in columns for key in its])
     return SelectedKeys(
         tuple(_in_sequence(options.sequence, keys, columns)),
         header=header,
@@ -85,11 +86,15 @@ def find_keys(
     )
 
 
-def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: int | None, lines: int) -> Items:
+def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: bytes | None, lines: int) -> Items:
     """The items of files of which only the header is read, so much as that needs."""
     plain = isinstance(options, SortOptions) and not options.compressed
-    order = LineOrder(separator=separator)
-    return Items(columns.name, lines=order, header_lines=lines, certainty=columns.certainty, plain=plain)
+    order = LineOrder(separator=separator, quotes=options.quote_rule)
+    prefix = header_prefix(options)
+    return Items(
+        columns.name, lines=order, header_lines=lines, header_prefix=prefix, certainty=columns.certainty, plain=plain,
+        schema=options.schema,
+    )  # fmt: skip
 
 
 def _refuse_foreign(files: Sequence[str]) -> None:
@@ -101,9 +106,23 @@ def _refuse_foreign(files: Sequence[str]) -> None:
         refuse_foreign(name, suffix_of(name) if name != "-" else "")
 
 
-def _with_header(header: int, keys: Sequence[KeySpec]) -> int:
+def _with_header(options: OrderOptions, header: int, keys: Sequence[KeySpec]) -> int:
     """The lines of header with the one that keys imply by its names."""
-    return max(header, int(any(key.in_header for key in keys)))
+    return _with_names(options, header) if any(key.in_header for key in keys) else header
+
+
+def _with_names(options: OrderOptions, header: int) -> int:
+    """The lines of a header of which one has names: those with a prefix have them, too."""
+    return header if options.header_prefix is not None else max(1, header)
+
+
+def header_prefix(options: OrderOptions) -> bytes:
+    """The bytes with which lines of headers begin; b"" without the option. Raises UsageError for an empty text."""
+    if options.header_prefix == "":
+        raise UsageError(
+            "--header-prefix '': every line begins so", way_out="write the text that lines of headers have"
+        )
+    return os.fsencode(options.header_prefix or "")
 
 
 def _in_sequence(
@@ -117,7 +136,7 @@ def _in_sequence(
     return [key for name in sequence or ["field"] * len(columns) for key in next(left[name])]
 
 
-def _are_binary(options: OrderOptions, files: Sequence[str], header: int) -> bool:
-    """Whether the items are numbers or records. header: lines of it."""
-    of_text = options.format_switch != "" or header > 0 or options.field_separator is not None
+def _are_binary(options: OrderOptions, files: Sequence[str], header: bool) -> bool:
+    """Whether the items are numbers or records. header: whether there is one."""
+    of_text = options.format_switch != "" or header or options.field_separator is not None
     return are_binary(options, files, of_text=of_text)

@@ -19,12 +19,13 @@ from gpumerge_cli.cli.keyspec import (
     parse_obsolete_key,
     parse_sort_word,
 )
+from gpumerge_cli.cli.locales import name_of
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import SortOptions
 from gpumerge_cli.cli.scan import ENDING, Operand, last_value, scan
 from gpumerge_cli.cli.values import OptionValue, TakenValues, make_options
-from gpumerge_cli.dataclass import dataclass, field
+from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import BY_FLAG, LETTERS
 from gpumerge_cli.order.rules import LineOrder
@@ -185,17 +186,18 @@ class _Reading:
         elif options.files0_from is None and not files:
             files = ("-",)
         keys = find_keys(options, files, separator, self.keys)
+        order = line_order(
+            self.letters,
+            keys.of_lines,
+            separator=separator,
+            stable=options.keys_alone,
+            zero_terminated=options.zero_terminated,
+            stable_by="add -s",
+        )
         result = SortCommand(
             mode=self._mode(options),
             files=files,
-            order=line_order(
-                self.letters,
-                keys.of_lines,
-                separator=separator,
-                stable=options.keys_alone,
-                zero_terminated=options.zero_terminated,
-                stable_by="add -s",
-            ),
+            order=replace(order, quotes=options.quote_rule),
             keys=keys,
             options=options,
             notes=self._notes(options, separator, keys.columns.name),
@@ -203,13 +205,21 @@ class _Reading:
         check_operands(result, result.files)
         return result
 
-    def _notes(self, options: SortOptions, separator: int | None, columns: str | None) -> tuple[str, ...]:
+    def _notes(self, options: SortOptions, separator: bytes | None, columns: str | None) -> tuple[str, ...]:
         if not options.debug or columns is not None:  # which --debug does not go with
             return ()
         from gpumerge_cli.cli.gnu_debug import debug_notes
 
         keys = [key for key in self.keys if isinstance(key, KeySpec)]
-        return tuple(debug_notes(self.letters, inheriting(self.letters, keys), separator, stable=options.keys_alone))
+        return tuple(
+            debug_notes(
+                self.letters,
+                inheriting(self.letters, keys),
+                separator,
+                stable=options.keys_alone,
+                locale=name_of(options.locale),
+            )
+        )
 
     def _take_key(self, written: str, key: KeySpec | str) -> None:
         self.taken.take(command("sort").option("key"), written, "-k")

@@ -12,7 +12,7 @@ from gpumerge_cli.cli.keyspec import KeySpec
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order.key_kinds import LETTERS
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rules import BLANKS, LineKey, LineOrder
+from gpumerge_cli.order.rules import BLANKS, LineKey, LineOrder, separator_text
 
 _NUMERIC = frozenset("ngh")
 _POINT = "."
@@ -32,19 +32,22 @@ _MONTH = re.compile(rb"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNO
 _MATCHED = {"numeric": _DECIMAL, "human": _WITH_UNIT, "general": _GENERAL, "month": _MONTH}
 
 
-def debug_notes(letters: Collection[str], keys: Sequence[KeySpec], separator: int | None, *, stable: bool) -> list[str]:
+def debug_notes(
+    letters: Collection[str], keys: Sequence[KeySpec], separator: bytes | None, *, stable: bool, locale: str
+) -> list[str]:
     """The notes of GNU sort about a command line, a line each, without the program's name.
 
     letters: the global options. keys: as written; keys without options have the global ones; empty without -k.
-    stable: lines with equal keys are not compared further.
+    stable: lines with equal keys are not compared further. locale: the one by which text compares, "" for none.
     """
-    notes = ["text ordering performed using simple byte comparison"]
+    by = f"'{locale}' sorting rules" if locale else "simple byte comparison"
+    notes = [f"text ordering performed using {by}"]
     spans: set[str] = set()
     for number, key in enumerate(keys, start=1):
         notes += _notes_of_key(key, number, separator)
         if _NUMERIC & _options(key) and _spans_fields(key):
             spans |= _options(key)
-    if any(_NUMERIC & _options(key) for key in keys) or (not keys and _NUMERIC & set(letters)):
+    if not locale and (any(_NUMERIC & _options(key) for key in keys) or (not keys and _NUMERIC & set(letters))):
         notes += _notes_of_numbers(spans, separator)
     return notes + (_notes_of_global(set(letters), keys, stable=stable) if keys else [])
 
@@ -58,7 +61,7 @@ def _spans_fields(key: KeySpec) -> bool:
     return at.end_field is None or at.start_field < at.end_field
 
 
-def _notes_of_key(key: KeySpec, number: int, separator: int | None) -> list[str]:
+def _notes_of_key(key: KeySpec, number: int, separator: bytes | None) -> list[str]:
     notes, at = [], key.line_key
     if key.obsolete:
         old, new = f"+{at.start_field}", f"-k {at.start_field + 1}"
@@ -79,9 +82,9 @@ def _notes_of_key(key: KeySpec, number: int, separator: int | None) -> list[str]
     return notes
 
 
-def _notes_of_numbers(spans: set[str], separator: int | None) -> list[str]:
+def _notes_of_numbers(spans: set[str], separator: bytes | None) -> list[str]:
     """The notes about separators. spans: options of the numeric keys that span several fields."""
-    byte = "" if separator is None else chr(separator)
+    byte = "" if separator is None else separator_text(separator)
     if spans and byte == _POINT:
         return [f"field separator '{byte}' is treated as a decimal point in numbers"]
     notes = []

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.rules import LONGEST_SEPARATOR
 from gpumerge_cli.suggestions import did_you_mean
 
 NUMBER = r"\s*\+?[0-9]+"
@@ -93,14 +94,18 @@ def parse_numbers(text: str, option: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers))
 
 
-def parse_separator(text: str) -> int:
-    r"""The byte that -t names; \0 is NUL and \t a tab. Raises UsageError if it is not exactly one."""
+def parse_separator(text: str) -> bytes:
+    r"""The bytes that -t names; \0 is NUL and \t a tab. Raises UsageError if they cannot stand between fields."""
     byte = {r"\0": b"\0", r"\t": b"\t"}.get(text) or os.fsencode(text)
     if not byte:
         raise UsageError("-t is empty", way_out=r"name one byte; \0 is NUL, \t a tab")
-    if len(byte) > 1:
-        raise UsageError(f"-t {text!r} is more than one byte", way_out=r"name one byte; \0 is NUL, \t a tab")
-    return byte[0]
+    if re.fullmatch(rb"\\[0-9A-Za-z]", byte):
+        raise UsageError(f"-t {text!r} names no byte", way_out=r"write \0 for NUL, \t for a tab, any other byte itself")
+    if len(byte) > LONGEST_SEPARATOR:
+        raise UsageError(f"-t {text!r} is longer than {LONGEST_SEPARATOR} bytes", way_out="name a shorter separator")
+    if len(byte) > 1 and b"\n" in byte:
+        raise UsageError(f"-t {text!r} has an end of a line in it", way_out="name bytes that stand within a line")
+    return byte
 
 
 def match_word(word: str, words: Mapping[str, _Word], option: str, exit_code: int = 2) -> _Word:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
-from gpumerge_cli.cli.fields import find_keys
+from gpumerge_cli.cli.fields import find_keys, header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, line_order, parse_key, parse_sort_word
@@ -65,11 +65,16 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     return Items(
         chosen.name,
         options.dtype,
-        None if order in _PLAIN else placed,
+        None if placed in _PLAIN else placed,
         options.reverse,
         keys.header,
+        header_prefix(options),
+        options.headers,
         chosen.certainty,
+        line_ends=options.line_ends or "",
+        record_start=options.record_start or "",
         records=record_options(options, keys.fields),
+        schema=options.schema,
     )
 
 
@@ -81,13 +86,14 @@ def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
     letters = options.letters
     if options.sort is not None:
         letters.add(parse_sort_word(options.sort))
-    return line_order(
+    order = line_order(
         letters,
         keys,
         separator=None if options.field_separator is None else parse_separator(options.field_separator),
         stable=options.keys_alone,
         zero_terminated=options.zero_terminated,
     )
+    return replace(order, quotes=options.quote_rule)
 
 
 def record_options(options: RecordOptions, fields: tuple[str, ...]) -> RecordRequest:

@@ -15,13 +15,14 @@ from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.joins import JOIN_TYPES, ONLY_A, ONLY_B, PAIRS, Join
 from gpumerge_cli.order.key_kinds import KINDS
-from gpumerge_cli.order.rules import NEWLINE, NUL
+from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.record_joins import RecordJoin
 
+_LINE_END = b"\n"
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
 
 
@@ -65,6 +66,7 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
     items = Items(
         chosen.name, options.dtype, rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
         records=RecordRequest(size, offset, options.key_size), lines_of_others=rules.rules[1],
+        line_ends=options.line_ends or "",
     )  # fmt: skip
     return items, rules
 
@@ -84,6 +86,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
         key=keys.order,
         separator=separator,
         between=between,
+        quotes=options.quote_rule,
         shows=_shows(options),
         columns=keys.chosen.columns,
         auto=keys.chosen.auto or of_columns,
@@ -133,6 +136,7 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
     """The values of options that do not apply to records."""
     return {
         "--field-separator": options.field_separator,
+        "--line-ends": options.line_ends,
         options.format_switch: options.format_switch,
         "--header": options.header,
         "--zero-terminated": options.zero_terminated,
@@ -162,12 +166,12 @@ def _filler(text: str | None) -> bytes:
         raise UsageError(what, way_out="write its number, from 0 to 255") from None
 
 
-def _separators(text: str | None, *, zero_terminated: bool) -> tuple[int | None, int]:
-    """The byte between fields as Join has it, and the one that goes out there."""
+def _separators(text: str | None, *, zero_terminated: bool) -> tuple[bytes | None, bytes]:
+    """The text between fields as Join has it, and the one of the output."""
     if text is None:
-        return None, ord(" ")
+        return None, b" "
     if not text:  # all of a line is one field
-        return NUL if zero_terminated else NEWLINE, NEWLINE
+        return END if zero_terminated else _LINE_END, _LINE_END
     separator = parse_separator(text)
     return separator, separator
 

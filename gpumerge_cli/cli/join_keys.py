@@ -62,7 +62,7 @@ class JoinKeys:
     """Whether names of a header give fields or columns."""
 
 
-def join_keys(options: JoinOptions, names: tuple[str, ...], separator: int | None) -> JoinKeys:
+def join_keys(options: JoinOptions, names: tuple[str, ...], separator: bytes | None) -> JoinKeys:
     """The keys and columns by the options.
 
     Raises UsageError for invalid fields, InputError for a header that cannot be read.
@@ -119,11 +119,11 @@ def columns_of(options: JoinOptions, names: Sequence[str]) -> FormatChoice:
     return implied_columns(names)
 
 
-def _items(options: JoinOptions, name: str, separator: int | None) -> Items:
+def _items(options: JoinOptions, name: str, separator: bytes | None) -> Items:
     """The items of a file whose columns have names."""
     from gpumerge_cli.formats.items import Items
 
-    order, columns = LineOrder(separator=separator), columns_of(options, (name,))
+    order, columns = LineOrder(separator=separator, quotes=options.quote_rule), columns_of(options, (name,))
     return Items(columns.name, lines=order, header_lines=1, certainty=columns.certainty)
 
 
@@ -190,7 +190,7 @@ def _counted(keys: Sequence[KeySpec]) -> str:
 
 def _keys(
     options: JoinOptions, files: tuple[str, ...], number: int, given: GivenFields, texts: Sequence[str],
-    separator: int | None,
+    separator: bytes | None,
 ) -> list[KeySpec]:  # fmt: skip
     """The fields of the keys of file `number`, each with its letters. texts: those of both files."""
     if not given.texts:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from gpumerge_cli.cli.gnu_values import SATURATED
+from gpumerge_cli.cli.locales import in_locale
 from gpumerge_cli.cli.options.groups import LineOptions, source_parameter
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError, input_error
@@ -22,6 +23,7 @@ def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]
     for a file that is invalid or cannot be read.
     """
     order = _timed(_separated(_placed(order, options), options), options, files)
+    order = in_locale(order, options.locale)
     names = {key.compare for key in order.keys if key.kind.source}
     for kind in KINDS:
         if kind.typed and kind.name not in names and source_parameter(kind) in options.given:
@@ -98,7 +100,7 @@ def _timed(order: LineOrder, options: LineOptions, files: Sequence[str]) -> Line
     return replace(order, keys=tuple(keys))
 
 
-def _within_field(key: LineKey, separator: int | None) -> LineKey:
+def _within_field(key: LineKey, separator: bytes | None) -> LineKey:
     """A key that reads a number ends with its field anyway. Cut there, it is empty where the field is."""
     goes_on = key.end_field is None or key.end_field > key.start_field
     if key.kind.begins is None or not goes_on or (separator is None and key.whole):

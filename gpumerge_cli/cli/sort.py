@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.chosen_format import are_binary, chosen_format
 from gpumerge_cli.cli.comparing import run_comparison
+from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import job_to_output, margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
+from gpumerge_cli.cli.locales import locale_of_environment
 from gpumerge_cli.cli.messages import print_message, tell_of_suffix
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.perform import progress_bar, run_job, wants_bar
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
 
 _MOST_THREADS = 1024
-_SAME_AS_C = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 
 
 def run_sort(arguments: Sequence[str], settings: Settings | None) -> int:
@@ -39,7 +40,7 @@ def run_sort(arguments: Sequence[str], settings: Settings | None) -> int:
 
         print(help_text("sort") if command.mode == "help" else version_text(), end="")
         return 0
-    if not command.options.quiet:
+    if not command.options.quiet and command.options.locale is None:
         _tell_of_locale()
     for note in command.notes if sys.stderr is not None else ():
         print_message(note)
@@ -64,12 +65,12 @@ def _carry_out(command: SortCommand) -> int:
 def _items(command: SortCommand) -> Items:
     """The type and order of the items: lines, unless an option or the suffix of a file means binary items."""
     from gpumerge_cli.formats.items import Items
-    from gpumerge_cli.order.rules import LineOrder
 
     options = command.options
     records = record_options(options, command.keys.fields)
-    simple = replace(command.order, reverse=False, stable=False) == LineOrder()
-    has_columns = command.keys.header > 0 or command.keys.columns.name is not None
+    simple = not command.order.asks_for_text
+    of_lines = bool(options.record_start or options.line_ends or options.has_header)
+    has_columns = command.keys.header > 0 or of_lines or command.keys.columns.name is not None
     of_text = not command.keys.fields and (has_columns or not simple)
     # If options ask for lines nevertheless, or files are of both kinds, opening the files raises the error.
     if options.names_binary or are_binary(options, command.files, of_text=of_text):
@@ -86,8 +87,13 @@ def _items(command: SortCommand) -> Items:
         chosen.name,
         lines=command.order,
         header_lines=command.keys.header,
+        header_prefix=header_prefix(options),
+        headers=options.headers,
+        schema=options.schema,
         certainty=chosen.certainty,
         plain=not options.compressed,
+        line_ends=options.line_ends or "",
+        record_start=options.record_start or "",
         shown=_underlining(command) if options.debug else None,
     )
 
@@ -221,6 +227,7 @@ def _check_folders(command: SortCommand) -> None:
 
 def _tell_of_locale() -> None:
     """Print one line on a terminal if GNU sort would compare otherwise."""
-    name = next((os.environ[key] for key in ("LC_ALL", "LC_COLLATE", "LANG") if os.environ.get(key)), "")
-    if name not in _SAME_AS_C and sys.stderr is not None and sys.stderr.isatty():
-        print(f"gpumerge: lines compare by their bytes, as in the C locale, not as in {name}", file=sys.stderr)
+    name = locale_of_environment("LC_COLLATE")
+    if name and sys.stderr is not None and sys.stderr.isatty():
+        what = f"lines compare by their bytes, as in the C locale; --locale env compares them as in {name}"
+        print(f"gpumerge: {what}", file=sys.stderr)

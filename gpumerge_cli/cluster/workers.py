@@ -62,7 +62,7 @@ class Workers:
             there = replace(launch, device=f"{threads} of {one.host}")
             members.append(RemoteWorker(f"worker {names[address]}", one.threads, there))
         backend = work.job.resources.backend
-        gpus = any(one.gpu for one in self.statuses.values()) and backend != "cpu"
+        gpus = any(one.gpu for one in self.statuses.values()) and backend != "cpu" and work.order.gpu
         if backend == "gpu" and not gpus:
             raise ClusterError(
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"

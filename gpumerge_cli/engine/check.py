@@ -15,7 +15,8 @@ from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import JoinContext, disorder_error
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
 from gpumerge_cli.engine.faults import fault_error
-from gpumerge_cli.engine.headers import same_headers
+from gpumerge_cli.engine.header_union import HeaderLine, union_of
+from gpumerge_cli.engine.headers import lines_of_header, same_headers
 from gpumerge_cli.engine.inputs import Inputs, layouts_of, open_inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local import LOCAL
@@ -26,6 +27,7 @@ from gpumerge_cli.engine.reading_progress import Advance, is_packed
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError, lack_of_descriptors
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.naming import check_input, known_size
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
@@ -36,6 +38,8 @@ from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from typing import Literal
+
+    from gpumerge_cli.formats.items import Items
 
 _MOST_SAMPLED = 16
 """Other files that are sampled for each file that is out of order."""
@@ -92,8 +96,12 @@ def check_each(
     raises ends the check. executor: does the work; by default this process.
     """
     inputs, items = job.inputs, job.items
-    headers: list[tuple[str, bytes]] = []
-    layouts_of(inputs, items)
+    headers = _KnownHeader(items)
+    layouts = layouts_of(inputs, items)
+    if items.schema != "same":
+        from gpumerge_cli.formats.kinds.lookup import columns_of_all
+
+        items = replace(items, columns=columns_of_all(layouts[0].format, inputs, items))
     sizes = [known_size(name) for name in inputs] if advance is not None else []
     copier = executor.copier(job, "")
     troubles = _troubles(inputs)
@@ -110,16 +118,37 @@ def check_each(
             with open_inputs((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
                 others = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
                 files = replace(one, others=others)
-                if files.layout.format.names_in_header:  # those of the first file
-                    head = files.shown_header(files.sources[0])
-                    same_headers([*headers, (name, head)], files.layout)
-                    headers = headers or [(name, head)] * bool(head)
+                headers.check(files)
                 counts = raise_disorder(replace(job, inputs=(name,)), files, of_file, executor)
                 (checked,) = files.files(counts)
         except InputError as error:
             yield _of_its_file(error)
         else:
             yield checked
+
+
+@dataclass
+class _KnownHeader:
+    """The header of the first of several files that are checked one after the other, by which columns have names."""
+
+    items: Items
+    header: tuple[str, bytes] | None = None
+    columns: Sequence[HeaderLine] = ()
+    """The last line of a header whose lines begin with a prefix."""
+
+    def check(self, inputs: Inputs) -> None:
+        """Raise InputError if the file's header differs where all must have the same."""
+        (source,) = inputs.sources
+        if not inputs.layout.format.names_in_header or not isinstance(source, LineSource) or not source.header_count:
+            return
+        if self.items.header_prefix:
+            columns = lines_of_header(source, inputs.written)[-1:]
+            union_of([self.columns, columns], b"", has_names=True)
+            self.columns = self.columns or columns
+        elif self.items.headers == "identical":
+            header = source.name, inputs.shown_header(source)
+            same_headers([self.header or header, header], inputs.layout)
+            self.header = self.header or header
 
 
 def _of_its_file(error: InputError) -> InputError:

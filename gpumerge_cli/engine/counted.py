@@ -45,7 +45,8 @@ class CountedLines:
     def _widths(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The bytes of the text added to each line."""
         digits = 1 + np.searchsorted(_POWERS, numbers, "right")
-        return 1 + (np.maximum(digits, 7) if self._ahead and not self._separator else digits)
+        width = len(self._separator) or 1
+        return width + (np.maximum(digits, 7) if self._ahead and not self._separator else digits)
 
     def _beside(self, lines: Bytes, lengths: NDArray[np.int64], numbers: NDArray[np.int64]) -> Bytes:
         """The lines, each with its text at its begin, or ahead of its end."""

@@ -91,15 +91,10 @@ def disorder_error(
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
     first, second = _shown(order.key_of(here), order.key_of(ahead), order)
     if order.item_word:
-        second += f" ({_counted(where, order, back=1)})"
+        second += f" ({order.item_word} {source.location(offset - len(ahead) - 1).rpartition(':')[2]})"
     error = DisorderError(f"disorder: {first} comes after {second}{why}", where=where, way_out=way_out)
     error.item = order.key_of(here) if order.item_word else None
     return error
-
-
-def _counted(place: str, order: Order, *, back: int = 0) -> str:
-    """The name of the line at `place`, "FILE:LINE"; or that of an earlier line of the same file: "line 7"."""
-    return f"{order.item_word} {int(place.rpartition(':')[2]) - back}"
 
 
 def _header_hint(*, join: bool, named: bool) -> str:
@@ -119,8 +114,9 @@ def _sort_hint(order: Order, *, unique: bool, join: JoinContext | None, headed: 
     sources = [key.kind.source for key in order.text.keys if key.kind.source] if order.text is not None else []
     if sources:
         return f"sort it first, and give both commands the same --{sources[0]}"
-    if not headed and not order.by_key() and not any(order.ways):
-        return "name its key with -k, or sort it first, as LC_ALL=C sort does"
+    if order.plain_lines and not headed and not order.by_key() and not any(order.ways):
+        locale = order.text.locale if order.text is not None and order.text.by_locale else "C"
+        return f"name its key with -k, or sort it first, as LC_ALL={locale} sort does"
     return "sort it first"
 
 

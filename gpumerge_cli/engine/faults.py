@@ -6,10 +6,13 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.comparison import is_invalid, key_bounds
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rules import NEWLINE
 
 _SHOWN = 40
+_LOG_TIME = "log_time"
 _PLACED = "add --invalid last to have such lines last"
 _NULL = "--null-values if it stands for no value"
+_RECORDS = "--record-start time"
 _FORMED = "add --time-format if its time has another form"
 
 
@@ -38,7 +41,21 @@ def fault_error(source: Source, offset: int, order: Order, *, joined: bool = Fal
                     return InputError(f"{shown} has no year, {by}", where=where, way_out="give it by --year")
                 if not format_of(key.parameters):
                     way_out = f"{_FORMED}, or {way_out}"
+            if not joined and _goes_on(source, offset, order, number):
+                way_out = f"if it goes on from the line above, add {_RECORDS}; else {way_out}"
             if where.endswith(":1"):
                 way_out = f"if line 1 is a header, add --header{'' if joined else ' 1'}; else {way_out}"
             return InputError(what, where=where, way_out=way_out)
     return None
+
+
+def _goes_on(source: Source, offset: int, order: Order, number: int) -> bool:
+    """Whether the line at `offset`, which has no time, can be one of a record that begins with a line that has one.
+
+    Records of several lines are then sorted as they are: their first lines alone have keys.
+    """
+    rules = order.text
+    assert rules is not None
+    is_line = rules.terminator == NEWLINE and not rules.made
+    is_log = is_line and len(rules.keys) == 1 and rules.keys[0].whole and rules.keys[0].compare == _LOG_TIME
+    return is_log and offset > 0 and not is_invalid(order, number, source.item_at(0))

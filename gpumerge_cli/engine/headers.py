@@ -1,20 +1,23 @@
-"""Headers: those of several files, which must be the same; and those that no option names, above lines with numbers."""
+"""Headers: the one that several files have together; and those that no option names, above lines with numbers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import zip_longest
 
+from gpumerge_cli.engine.header_union import HeaderLine, union_of
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.beginnings import refuse_json
-from gpumerge_cli.formats.format import Layout
+from gpumerge_cli.formats.format import Layout, Written
+from gpumerge_cli.formats.line_source import BOM, LineSource
 
 _LOOKED_AT = 20
 """Lines that tell."""
 _DELIMITERS = (b"\t", b",", b";", b"|")
 _SHOWN = 60
-_TAB = 9
+_TAB = b"\t"
 _NUMBER = re.compile(rb"[+-]?\.?[0-9]")
 
 
@@ -47,6 +50,38 @@ def _fields(line: bytes, first: bytes) -> list[bytes]:
     return [field.strip(b'" \r') for field in line.split(delimiter)]
 
 
+def new_head(sources: Sequence[LineSource], written: Written, layout: Layout) -> bytes | None:
+    """The start of the output of several files; None if it is the header of the first file that has one.
+
+    written: the way from lines to the output. layout: of the first file. Raises InputError if the headers contradict
+    each other, or are to be identical and are not.
+    """
+    rule = layout.items.headers
+    heads = [source.header for source in sources]
+    if rule == "identical":
+        shown = written.shown or bytes
+        names = [source.name for source in sources]
+        same_headers([*zip(names, map(shown, heads), strict=True)], layout)
+    if rule != "union" or len({*filter(None, heads)}) < 2:
+        return None
+    separator = layout.items.line_order.separator
+    has_names = layout.format.names_in_header and layout.items.header_lines > 0
+    headers = [lines_of_header(source, written) for source in sources]
+    union = union_of(headers, _TAB if separator is None else separator, has_names=has_names)
+    mark = BOM if sources[0].mark or heads[0].startswith(BOM) else b""
+    return mark + b"".join(line.raw for line in union)
+
+
+def lines_of_header(source: LineSource, written: Written) -> list[HeaderLine]:
+    """The lines of the header of a file. written: the way from its lines to the output."""
+    end = bytes([source.terminator])
+    shown = written.shown or bytes
+    lines = [line + end for line in source.header.removeprefix(BOM).split(end)[:-1]]
+    texts = [shown(line)[:-1].removesuffix(b"\r") for line in lines]
+    places = [f"{source.name}:{number}" for number in range(1, len(lines) + 1)]
+    return [*map(HeaderLine, texts, lines, places)]
+
+
 def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
     """Raise InputError if files, by name and header, have headers that differ; an empty file's differs from none.
 
@@ -61,13 +96,24 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
             refuse_json(name, header)
             refuse_json(first_name, first)
         why = _difference(header, first, layout)
-        shown, first_shown = _shown(header, first)
-        way_out = "give all files the same columns and header, or join them by a key with gpumerge join"
+        number, line, its = _first_difference(header, first)
+        shown, first_shown = _shown(line, its)
+        by_name = "add --schema union, " if layout.format.has_schemas else ""
+        way_out = f"give all files the same columns and header, {by_name}or join them by a key with gpumerge join"
+        if layout.items.header_prefix:
+            way_out = "give all files the same header, or add --headers union or --headers first"
         raise InputError(
             f"its header {shown} differs {f'only by {why} ' if why else ''}from that of {first_name}, {first_shown}",
-            where=f"{name}:1",
+            where=f"{name}:{number}",
             way_out="change one of them: names of columns are compared by all their bytes" if why else way_out,
         )
+
+
+def _first_difference(header: bytes, other: bytes) -> tuple[int, bytes, bytes]:
+    """The number of the first line in which two headers differ, and both lines; b"" for one that is missing."""
+    pairs = zip_longest(*(text.replace(b"\r", b"").split(b"\n") for text in (header, other)), fillvalue=b"")
+    different = ((number, line, its) for number, (line, its) in enumerate(pairs, 1) if line != its)
+    return next(different, (1, header, other))
 
 
 def _difference(header: bytes, other: bytes, layout: Layout) -> str:

@@ -35,7 +35,7 @@ _DATE = (6, 8)
 ENOUGH = 8
 """Lines, each behind the one ahead of it, that show an order. Fewer must be whole numbers."""
 _MOST_MERGED = 2000
-_SPACE = 32
+_SPACE = b" "
 _NEAR = 12
 """Bytes beside a key that may be the rest of a date."""
 _Stretches = Sequence[Sequence[bytes]]
@@ -270,7 +270,7 @@ def mark_hint(source: Source) -> str:
 
 def has_requested_header(source: Source) -> bool:
     """Whether an option says that a file has a header."""
-    return isinstance(source, LineSource) and source.requested_header > 0
+    return isinstance(source, LineSource) and bool(source.requested_header)
 
 
 def in_turn(values: Sequence[Any], *, rising: bool, strictly: bool = False) -> bool:

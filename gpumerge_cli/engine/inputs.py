@@ -131,8 +131,10 @@ class Inputs:
         """
         known = [source.count() for source in self.sources] if counts is None else counts
         nbytes = sizes or [source.size for source in self.sources]
-        rows = zip(self.sources, known, nbytes, self.first_times or [""] * len(known), strict=True)
-        return tuple(InputFile(source.name, items, size, first_time) for source, items, size, first_time in rows)
+        left_out = [source.left_out if isinstance(source, LineSource) else "" for source in self.sources]
+        names = [source.name for source in self.sources]
+        rows = zip(names, known, nbytes, self.first_times or [""] * len(known), left_out, strict=True)
+        return tuple(InputFile(*row) for row in rows)
 
 
 def layouts_of(names: Sequence[str], items: Items) -> list[Layout]:
@@ -205,11 +207,12 @@ def open_inputs(
         prepared = _prepared(sources, first, stack, stopwatch, openings)
         inputs = Inputs(prepared.sources, prepared.order, first, dtype, prepared.written, openings.rest, tuple(names))
         if any(isinstance(source, LineSource) for source in inputs.sources):
-            from gpumerge_cli.engine.headers import same_headers
+            from gpumerge_cli.engine.headers import new_head
             from gpumerge_cli.engine.line_warnings import warn_about_lines
 
             if alike:
-                same_headers([(source.name, inputs.shown_header(source)) for source in inputs.sources], first)
+                lines = [source for source in inputs.sources if isinstance(source, LineSource)]
+                inputs = replace(inputs, new_head=new_head(lines, inputs.written, first))
             if alike and inputs.order.text is not None and inputs.order.text.is_timed:
                 from gpumerge_cli.engine.times import read_first_times, with_years_of
 
@@ -227,7 +230,7 @@ def _prepared(
     """The sources as they are worked on; the stack closes new ones."""
     start = time.perf_counter()
     prepared = first.format.prepared(sources, first, openings.prepared)
-    if first.format.readings and first.format.holds == "lines":  # rows were converted as they were opened
+    if first.format.readings(first.items) and first.format.holds == "lines":  # rows were converted as they were opened
         nbytes = sum(source.size for source in prepared.sources)
         stopwatch.add(Span("convert", time.perf_counter() - start, nbytes))
     new = [source for source in prepared.sources if source not in sources]

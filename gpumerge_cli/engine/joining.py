@@ -83,7 +83,7 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     if join.auto:
         counts = _counts_of_fields(join, inputs, firsts)
         join = replace(join, columns=join.all_columns(counts), most=counts if join.refuses_more else (0, 0))
-    if not join.filler and join.columns is not None and len(join.columns) == 1:
+    if not join.filler and join.columns is not None and len(join.columns) == 1 and join.quotes != "none":
         join = replace(join, filler=format.empty_item)
     head = _mark(inputs) + (_joined_header(join, inputs, firsts) if job.items.header_lines else b"")
     order = Order.lines(join.rules[0])
@@ -120,5 +120,5 @@ def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> by
     finally:
         worker.close()
     if join.columns is not None:
-        joined = inputs.layout.format.joined_header(joined, join.columns, join.between)
+        joined = inputs.layout.format.joined_header(joined, join)
     return joined if inputs.written.shown is None else inputs.written.shown(joined)

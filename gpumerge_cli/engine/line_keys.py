@@ -34,7 +34,7 @@ class LineKeys:
     def __init__(self, order: Order, rules: LineOrder) -> None:
         self._order = order
         self._rules = rules
-        self._comparisons = [Comparison(_order_of_keys(key)) for key in rules.keys]
+        self._comparisons = [Comparison(_order_of_keys(key, rules.locale)) for key in rules.keys]
         self._is_line = len(rules.keys) == 1 and rules.keys[0].whole
 
     @property
@@ -66,7 +66,7 @@ class LineKeys:
                     "gpumerge: warning: --of '%s': the key %s by %s is not a %s",
                     printable(text), self._order.quoted(value), self._order.key_option(number), key.kind.noun,
                 )  # fmt: skip
-            if key.kind.typed and is_invalid(_order_of_keys(key), 0, value):
+            if key.checked and self._is_invalid(key, value):
                 named = f"the key {self._order.quoted(value)} by {self._order.key_option(number)}"
                 raise UsageError(f"--of '{printable(text)}': {named} {key.kind.complaint}", way_out="write one")
             if self._begins_with_blank(key) and value and value[:1] not in BLANKS:
@@ -98,7 +98,12 @@ class LineKeys:
     def _key(self, number: int, key: LineKey, line: bytes) -> bytes:
         begin, end = key_bounds(self._order, number, line)
         value = self._rules.value_of(line[begin:end])
-        return value.lstrip(BLANKS) if key.kind.skips_blanks and not self._is_line else value
+        if not key.kind.skips_blanks or self._is_line or self._is_invalid(key, value):  # all bytes of these compare
+            return value
+        return value.lstrip(BLANKS)
+
+    def _is_invalid(self, key: LineKey, value: bytes) -> bool:
+        return key.kind.typed and is_invalid(_order_of_keys(key, self._rules.locale), 0, value)
 
     def _begins_with_blank(self, key: LineKey) -> bool:
         """Whether all keys that are not empty begin with a blank, as fields do that blanks separate."""
@@ -111,13 +116,13 @@ class LineKeys:
         return self._rules.has_fields and several
 
 
-def _order_of_keys(key: LineKey) -> Order:
-    """The order of lines that are such keys alone."""
+def _order_of_keys(key: LineKey, locale: str) -> Order:
+    """The order of lines that are such keys alone, by a locale if it is not ""."""
     skips = key.skip_start and key.start_char == 0
     alone = replace(
         key, start_field=0, start_char=0, end_field=None, end_char=0, skip_start=skips, skip_end=False,
     )  # fmt: skip
-    return Order.lines(LineOrder((alone,), stable=True))
+    return Order.lines(LineOrder((alone,), stable=True, locale=locale))
 
 
 def _first(source: Source, low: int, is_ahead: Callable[[bytes], bool]) -> int:

@@ -37,7 +37,7 @@ def warn_about_lines(sources: Sequence[Source], order: Order, items: Items, form
     for source, its in zip(sources, orders, strict=True):
         if isinstance(source, LineSource):
             start = source.file.read(0, LOOKED_AT)
-            warning = doubt_of(start, its, items.header_lines, plain=not source.marked)
+            warning = doubt_of(start, its, source.header_count, plain=not source.marked)
             start = start.removeprefix(source.mark)
             warning = warning or key_warning(source, start, its) or exponent_warning(source, start, its)
             if not warning and its.text is not None:
@@ -180,7 +180,7 @@ def _by_keys_of(others: LineOrder, order: Order) -> Order:
 
 def _samples(source: LineSource, start: bytes, end: bytes) -> Iterator[bytes]:
     """Whole lines from a source's start, then from its middle and its end."""
-    yield from start.split(end)[source.requested_header : -1]
+    yield from start.split(end)[source.header_count : -1]
     for position in (source.size // 2, source.size - LOOKED_AT):
         if position > LOOKED_AT:
             sample = allocate(min(LOOKED_AT, source.size - position))

@@ -6,6 +6,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.formats.output import refuse_inputs, same_output
 from gpumerge_cli.order.equals import SETS, Margin
 
@@ -18,12 +19,14 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         return margin, inputs
     format, name = inputs.layout.format, inputs.sources[0].name
     if margin.count is not None:
-        column = format.counted(margin, inputs.head, inputs.order, inputs.written)
+        comments, head = _comments(inputs)
+        column = format.counted(margin, head, inputs.order, inputs.written)
         if column is None:
             what = f"--count writes beside plain lines of text, and this file is {format.word}"
             raise UsageError(what, where=name, way_out="write the counts to a file of their own with --count-to")
-        return column.margin, replace(inputs, new_head=column.head, written=column.written)
-    if not inputs.order.plain_lines:
+        return column.margin, replace(inputs, new_head=comments + column.head, written=column.written)
+    whole = inputs.order.text is not None and inputs.order.text.first_line  # records of lines are written as they are
+    if not inputs.order.plain_lines and not whole:
         what = f"the columns hold plain lines of text, and this file is {format.word}"
         raise UsageError(what, where=name, way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}")
     return margin, inputs
@@ -32,11 +35,24 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
 def _named(margin: Margin, title: str, inputs: Inputs) -> tuple[Margin, Inputs]:
     """The same with a column of the names of inputs."""
     layout, names = inputs.layout, [source.name for source in inputs.sources]
-    found = layout.format.named(title, names, inputs.head, inputs.order)
+    comments, head = _comments(inputs)
+    found = layout.format.named(title, names, head, inputs.order)
     if found is None:
-        what = f"--source writes beside lines of text, and this file is {layout.format.word}"
+        what = f"--source writes beside text, and this file is {layout.format.word}"
         raise UsageError(what, where=names[0], way_out="leave it out, or convert the files to text")
-    return replace(margin, names=found.names), replace(inputs, new_head=found.head)
+    return replace(margin, names=found.names), replace(inputs, new_head=comments + found.head)
+
+
+def _comments(inputs: Inputs) -> tuple[bytes, bytes]:
+    """The lines of a header with a prefix ahead of the one with the names of columns, and the rest of the header."""
+    prefix, end = inputs.layout.items.header_prefix, inputs.order.end
+    if not prefix or not end:
+        return b"", inputs.head
+    lines = inputs.head.split(end)
+    last = max(0, len(lines) - 2)
+    count = next((at for at, line in enumerate(lines[:last]) if not line.removeprefix(BOM).startswith(prefix)), last)
+    comments = b"".join(line + end for line in lines[:count])
+    return comments, inputs.head[len(comments) :]
 
 
 def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:
@@ -56,8 +72,8 @@ def by_cpu(job: Job) -> str:
     """Why the CPU does a job whose equal items lie in one chunk; "" if a GPU can do it, too."""
     if job.operation.join is not None:
         return made_by_cpu("joins")
-    if job.items.lines is not None and not all(key.kind.gpu for key in job.items.lines.keys):
-        return made_by_cpu("orders by such keys")
+    if job.items.lines is not None and not job.items.lines.gpu:
+        return made_by_cpu("orders by a locale" if job.items.lines.by_locale else "orders by such keys")
     margin = job.operation.margin
     if margin is not None and margin.title is not None:
         return made_by_cpu("columns of sources")

@@ -15,6 +15,7 @@ from gpumerge_cli.engine.writers import CountingWriter, SinkWriter
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.formats.compressed import output_codec
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
@@ -34,11 +35,15 @@ COUNTS = Layout(format_named("raw"), Items("raw"), dtype=ItemType("u", 8))
 _COUNT_BYTES = 8
 
 
-def output_names(output: str, parts: int | None) -> tuple[str, ...]:
-    """The names of an output's files. Raises UsageError or OutputError for parts that cannot be files."""
-    names = part_names(output, parts)
-    if parts is not None:
+def output_names(job: Job) -> tuple[str, ...]:
+    """The names of the files of a job's output.
+
+    Raises UsageError or OutputError for parts that cannot be files, and for names that contradict the compression.
+    """
+    names = part_names(job.output.name, job.output.parts)
+    if job.output.parts is not None:
         check_part_names(names)
+    output_codec(names[0], job.output.compression, plain=job.items.plain)
     return names
 
 

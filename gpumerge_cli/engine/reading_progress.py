@@ -21,13 +21,13 @@ class ReadingProgress:
 
     def __init__(self, names: Sequence[str], layouts: Sequence[Layout], advance: Advance | None) -> None:
         pairs = zip(names, layouts, strict=True)
-        counts = [is_packed(name, layout) + layout.format.readings for name, layout in pairs]
+        counts = [is_packed(name, layout) + layout.format.readings(layout.items) for name, layout in pairs]
         self._sizes = [known_size(name) * count if count else 0 for name, count in zip(names, counts, strict=True)]
         self.total = sum(self._sizes)
         self._advance = advance
         self._done = 0.0
         self._lock = threading.Lock()
-        self._readings = [layout.format.readings for layout in layouts]
+        self._readings = [layout.format.readings(layout.items) for layout in layouts]
         self._counts = [max(1, count) for count in counts]
 
     def of(self, number: int) -> Callable[[float], None]:

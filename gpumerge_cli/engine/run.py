@@ -106,7 +106,7 @@ def _run_to_output(
     sorts, margin = job.operation.kind == "sort", job.operation.margin
     if sorts and job.resources.memory is not None:
         keep_no_freed_memory()
-    names = output_names(job.output.name, job.output.parts)
+    names = output_names(job)
     with (
         timed(clock.stopwatch.add),
         open_inputs(
@@ -302,7 +302,7 @@ def _names_of_fields(work: Pass, join: Join) -> list[Sequence[bytes]]:
     """The names that the headers of A and B give to fields; [] if they give none."""
     format = layout_of(work.job.inputs[0], work.job.items).format
     headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
-    names = [format.header_names(header.rstrip(b"\r\n"), join.between) for header in headers]
+    names = [format.header_names(header.rstrip(b"\r\n"), join) for header in headers]
     return names if all(names) else []
 
 

@@ -28,7 +28,8 @@ def table_hint(sources: Sequence[Source], order: Order) -> str:
     separator = next((byte for byte in tables[suffix] if byte in first), None) if suffix else None
     if separator is None:
         return ""
-    delimiter, option = bytes([separator]), format.spelling.separator_option(separator)
+    delimiter = bytes([separator])
+    option = format.spelling.separator_option(delimiter)
     option = f" {option}" if option else ""
     names = first.split(delimiter)
     if not all(re.fullmatch(rb"[A-Za-z_][A-Za-z0-9_]*", name) for name in names) or len(set(names)) != len(names):

@@ -19,7 +19,7 @@ def time_hint(sources: Sequence[Source], order: Order, first_in: Callable[[Order
     first_in: see disorder_error.
     """
     rules = order.text
-    if rules is None or rules.keys or rules.reverse or not order.plain_lines:
+    if rules is None or rules.by_locale or rules.keys or rules.reverse or not order.plain_lines:
         return ""
     latest = latest_second([source.name for source in sources])
     years = TimeSettings(years=UNKNOWN_YEAR if latest is None else LATEST_BY, year=latest or 0)

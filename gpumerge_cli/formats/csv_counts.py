@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.csv_lines import separator_of
+from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
 from gpumerge_cli.formats.format import Counted, Written
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.equals import Margin
@@ -38,31 +38,33 @@ def counted_records(margin: Margin, head: bytes, order: LineOrder, written: Writ
     head: the records ahead of all others, as the lines of `order`; the last of them has the names of columns. Raises
     UsageError if fields cannot stand beside numbers.
     """
-    separator = bytes([separator_of(order.requested)])
-    if separator.isdigit():
+    separator = dialect_of(order.requested).separator
+    if any(byte in b"0123456789" for byte in separator):
         way_out = "use another byte with -t, or write the counts to a file of their own with --count-to"
         raise UsageError("--count: a digit cannot separate a number from fields", way_out=way_out)
-    head = field_ahead(COLUMN, head, order, separator, put=_ahead if margin.count == "ahead" else _behind)
+    head = field_ahead(COLUMN, head, order, put=_ahead if margin.count == "ahead" else _behind)
     if margin.count == "after" and not order.quoted:
-        written = replace(written, shown=lambda lines: _with_last_fields(lines, separator))
+        newline = b"\n" if written.shown is None else written.shown(END)
+        written = replace(written, shown=lambda lines: _with_last_fields(lines, separator, newline))
     return Counted(replace(margin, separator=separator), head, written)
 
 
-def field_ahead(title: str, head: bytes, order: LineOrder, separator: bytes, put: Put = _ahead) -> bytes:
+def field_ahead(title: str, head: bytes, order: LineOrder, put: Put = _ahead) -> bytes:
     """The records of `head`, as the lines of `order`, with one more field: `title` in the last, nothing in others."""
+    dialect = dialect_of(order.requested)
     end, mark = bytes([order.terminator]), BOM * head.startswith(BOM)
     *titles, names = head.removeprefix(BOM).split(end)[:-1] or [b""]
     if not names:
         return head
-    fields = [b""] * len(titles) + [os.fsencode(_name_beside(title, names.partition(MARK)[0], separator))]
+    fields = [b""] * len(titles) + [os.fsencode(_name_beside(title, names.partition(MARK)[0], dialect))]
     lines = zip([*titles, names], fields, strict=True)
-    return mark + b"".join(put(line, field, separator) + end for line, field in lines)
+    return mark + b"".join(put(line, field, dialect.separator) + end for line, field in lines)
 
 
-def _name_beside(title: str, names: bytes, separator: bytes) -> str:
+def _name_beside(title: str, names: bytes, dialect: Dialect) -> str:
     """A name for the column that begins as `title` and is none of those in the record `names`."""
     try:
-        (taken,) = csv.reader([names.decode("latin-1")], delimiter=separator.decode("latin-1"), strict=True)
+        (taken,) = dialect.rows([names.decode("latin-1")])
     except (csv.Error, ValueError):
         taken = []
     name, number = title, 1
@@ -72,7 +74,7 @@ def _name_beside(title: str, names: bytes, separator: bytes) -> str:
     return name
 
 
-def _with_last_fields(lines: bytes, separator: bytes) -> bytes:
+def _with_last_fields(lines: bytes, separator: bytes, newline: bytes) -> bytes:
     """The records of lines that hold a record, its fields, and a number behind all of them."""
     if lines == BOM:
         return lines
@@ -80,5 +82,5 @@ def _with_last_fields(lines: bytes, separator: bytes) -> bytes:
     for line in lines.split(END)[:-1]:
         record, _, fields = line.partition(MARK)
         number = fields.rpartition(separator)[2].removesuffix(b"\r")
-        found.append(_behind(record, number, separator) + b"\n")
+        found.append(_behind(record, number, separator) + newline)
     return b"".join(found)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.foreign import JSON, begins_json
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.order.joins import suffix_apart
-from gpumerge_cli.order.rules import NEWLINE, LineOrder
+from gpumerge_cli.order.joins import Join, suffix_apart
+from gpumerge_cli.order.rules import NEWLINE, LineOrder, Quotes
 
 
 def check_join(sources: Sequence[LineSource], order: LineOrder, filler: bytes) -> None:
@@ -29,23 +29,25 @@ def check_join(sources: Sequence[LineSource], order: LineOrder, filler: bytes) -
         raise UsageError(what, way_out="fill with another text")
 
 
-def raw_fields(line: bytes, separator: int) -> list[bytes]:
+def raw_fields(line: bytes, separator: bytes, quotes: Quotes) -> list[bytes]:
     """The fields of a line as they stand, some in quotes, which enclose whole fields."""
-    between = re.escape(bytes([separator]))
-    found: list[bytes] = re.findall(rb'(?:^|%s)("(?:[^"]|"")*"|[^%s]*)' % (between, between), line)
+    if quotes == "none":
+        return line.split(separator)
+    between = re.escape(separator)
+    found: list[bytes] = re.findall(rb'(?s)(?:^|%s)("(?:[^"]|"")*"|(?:(?!%s).)*)' % (between, between), line)
     return found
 
 
-def with_distinct_names(header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
-    """A header with suffixes at names of B that other columns have, too. columns: see order.joins.Join."""
+def with_distinct_names(header: bytes, join: Join) -> bytes:
+    """A header with suffixes at names of B that other columns have, too. The join has columns."""
     text = header.rstrip(b"\r\n\0")
-    fields = raw_fields(text, separator)
-    names = [field[1:-1].replace(b'""', b'"') if field.startswith(b'"') else field for field in fields]
+    fields = raw_fields(text, join.between, join.quotes)
+    quotes = [b'"' if join.quotes != "none" and field.startswith(b'"') else b"" for field in fields]
+    names = [field[1:-1].replace(b'""', b'"') if quote else field for field, quote in zip(fields, quotes, strict=True)]
     texts = [name.decode("latin-1") for name in names]
-    for at, (number, _) in enumerate(columns):
+    for at, (number, _) in enumerate(join.columns or ()):
         if number == 2 and texts[at]:
             suffix = suffix_apart(texts[at], texts[:at] + texts[at + 1 :])
             texts[at] += suffix
-            quote = b'"' if fields[at].startswith(b'"') else b""
-            fields[at] = fields[at].removesuffix(quote) + suffix.encode() + quote
-    return bytes([separator]).join(fields) + header[len(text) :]
+            fields[at] = fields[at].removesuffix(quotes[at]) + suffix.encode() + quotes[at]
+    return join.between.join(fields) + header[len(text) :]

@@ -1,9 +1,10 @@
 """CSV: records whose keys are the values of fields, without quotes. Records become lines in one of three ways.
 
-- As they stand, if quotes enclose whole fields and no newlines: compiled code finds the fields. Nothing is copied.
+- As they stand, if quotes enclose whole fields and no newlines, or if quotes are text: compiled code finds the fields.
+  Nothing is copied.
 - With a byte behind each that no file holds, NUL if possible, in place of its newline, if newlines lie within quotes.
-- Else the standard library's parser takes records to pieces. A line is then the record, followed by each of its fields,
-  with SEPARATOR between them and NUL behind.
+- Else, or if backslashes stand ahead of quotes, the standard library's parser takes records to pieces. A line is then
+  the record, followed by each of its fields, with MARK between them and NUL behind.
 """
 
 from __future__ import annotations
@@ -20,17 +21,21 @@ from typing import IO
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_binary, refuse_json, refuse_records, refuse_wide
+from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
 from gpumerge_cli.formats.csv_parser import Parser, write_fields
-from gpumerge_cli.formats.csv_quotes import absent_byte, csv_shape_of, write_records
+from gpumerge_cli.formats.csv_quotes import CsvShape, csv_shape_of, write_records
 from gpumerge_cli.formats.csv_words import SPELLING
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.line_ends import LineEnds, shown_with, with_ends, without_returns, written_end
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.naming import beginning_of
-from gpumerge_cli.order.rules import END, MARK, NUL, SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.formats.record_ends import absent_byte
+from gpumerge_cli.order.rules import END, MARK, NUL, LineKey, LineOrder
 from gpumerge_cli.units import format_bytes
 
 _LONGEST_HEADER = 1 << 26
+_PIECE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -46,44 +51,65 @@ class CsvRecords:
 
 
 def records_of(
-    sources: Sequence[LineSource], order: LineOrder, progress: Callable[[int, float], None] = lambda number, share: None
+    sources: Sequence[LineSource],
+    order: LineOrder,
+    progress: Callable[[int, float], None] = lambda number, share: None,
+    ends: LineEnds = "",
+    shapes: Sequence[CsvShape | None] = (),
 ) -> CsvRecords:
     """The records of sources that show the lines of files, each of which is closed if its records are copied.
 
-    order: counts fields. progress: called with (number of the source, share of it gone through), again and again while
-    it is copied. Raises InputError for what is not CSV.
+    order: counts fields. ends: those of the records. progress: called with (number of the source, share of it gone
+    through), again and again while it is copied. shapes: of the sources, as far as they are known. Raises InputError
+    for what is not CSV.
     """
-    separator = separator_of(order)
+    dialect = dialect_of(order)
     within = order_within_fields(order)
-    shape = None if within is None else reduce(or_, (csv_shape_of(source.file, separator) for source in sources))
+    newline = written_end(ends, sources) if ends else b"\n"
+
+    def as_lines() -> CsvRecords:
+        assert within is not None
+        if not ends:
+            return CsvRecords(list(sources), within, None)
+        bare = [without_returns(source, partial(progress, number)) for number, source in enumerate(sources)]
+        return CsvRecords(bare, within, shown_with(newline))
+
+    if dialect.quotes == "none":
+        return as_lines()
+    if dialect.quotes == "backslash" and _hold_backslashes(sources):
+        within = None
+    shape = None
+    if within is not None:
+        known = zip(sources, shapes or [None] * len(sources), strict=True)
+        shape = reduce(or_, (one or csv_shape_of(each.file, dialect.separator, each.prefixed) for each, one in known))
     # then a quote written twice counts
     counted = any(key.start_char or key.kind.source or key.kind.typed or key.null_values for key in order.keys)
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
-        copied = [_copied(source, number, write_fields, order, progress) for number, source in enumerate(sources)]
+        fields = partial(write_fields, returns=not ends)
+        copied = [_copied(source, number, fields, order, progress) for number, source in enumerate(sources)]
         for copy, source in zip(copied, sources, strict=True):
             copy.origin = source.held
-        return CsvRecords(copied, order_of_fields(order), without_fields)
+        return CsvRecords(copied, order_of_fields(order), partial(without_fields, newline=newline))
     if shape.lines:
-        return CsvRecords(list(sources), within, None)
-    end = absent_byte([source.file for source in sources], separator)
+        return as_lines()
+    way_out = "leave --csv and --field out, or clean it"
+    end = absent_byte([source.file for source in sources], dialect.separator, way_out)
     write = partial(write_records, end=end)
     copied = [_copied(source, number, write, order, progress, end) for number, source in enumerate(sources)]
-    return CsvRecords(copied, replace(within, terminator=end), partial(with_newlines, end=end))
+    if ends:
+        copied = [without_returns(source, lambda share: None, end=bytes([end])) for source in copied]
+    return CsvRecords(copied, replace(within, terminator=end), partial(with_ends, end=bytes([end]), newline=newline))
 
 
-def separator_of(order: LineOrder) -> int:
-    """The byte between fields. Raises UsageError for one that cannot be."""
-    separator = SPELLING.separator if order.separator is None else order.separator
-    assert separator is not None, "a comma at least"
-    if separator in (0, 10, 13, 34):
-        raise UsageError(
-            "quotes, ends of lines and NUL cannot separate fields of CSV", way_out="use another byte with -t"
-        )
-    return separator
+def _hold_backslashes(sources: Sequence[LineSource]) -> bool:
+    return any(b"\\" in data for source in sources for data in source.file.pieces(_PIECE))
 
 
 def order_within_fields(order: LineOrder) -> LineOrder | None:
     """The order of records as they stand, None if a key needs them taken to pieces: one of several fields does."""
+    dialect = dialect_of(order)
+    if dialect.quotes == "none":
+        return replace(order, separator=dialect.separator, quoted=True, spelling=SPELLING.of(order))
     keys = []
     for key in order.keys:
         if key.end_char == 0 and key.kind.begins is not None and _goes_on(key):
@@ -91,7 +117,9 @@ def order_within_fields(order: LineOrder) -> LineOrder | None:
         if key.end_char or _goes_on(key):
             return None
         keys.append(key)
-    return replace(order, keys=tuple(keys), separator=separator_of(order), quoted=True, spelling=SPELLING.of(order))
+    # Without a backslash, quotes mean the same as in CSV.
+    separator, spelling = dialect.separator, SPELLING.of(order)
+    return replace(order, keys=tuple(keys), separator=separator, quoted=True, quotes="doubled", spelling=spelling)
 
 
 def _goes_on(key: LineKey) -> bool:
@@ -104,13 +132,13 @@ def order_of_fields(order: LineOrder) -> LineOrder:
         replace(key, start_field=key.start_field + 1, end_field=None if key.end_field is None else key.end_field + 1)
         for key in order.keys
     )
-    return replace(order, keys=keys, separator=SEPARATOR, terminator=NUL, spelling=SPELLING.of(order))
+    return replace(order, keys=keys, separator=MARK, terminator=NUL, spelling=SPELLING.of(order))
 
 
 def header_fields(name: str, items: Items) -> list[str] | None:
-    """The fields of the record `header_lines`, counted from 1, of the file `name`; None if the file is empty.
+    """The fields of the last line of the header of the file `name`; None if the file is empty.
 
-    Raises InputError if a file that is not empty has no such record, or is not CSV.
+    Raises InputError if a file that is not empty has no such line, or is not CSV.
     """
     number, plain = items.header_lines, items.plain
     with contextlib.closing(beginning_of(name, plain=plain)) as pieces:
@@ -120,11 +148,40 @@ def header_fields(name: str, items: Items) -> list[str] | None:
         refuse(name, start[:LOOKED_AT], items)
         if start in (b"", BOM):
             return None
-        parser = Parser(name, _bounded(name, chain([start], pieces)), separator_of(items.line_order))
+        content = _bounded(name, chain([start], pieces))
+        prefixed, content = _prefixed_lines(content, items.header_prefix) if items.header_prefix else ([], content)
+        if not number:
+            content = iter(prefixed[-1:])
+        parser = Parser(name, content, dialect_of(items.line_order))
+        parser.number = len(prefixed) if number else max(0, len(prefixed) - 1)
         records = chain.from_iterable(map(parser.records, parser.blocks))
-        for _, fields in islice(records, number - 1, None):
+        for _, fields in islice(records, max(0, number - 1), None):
             return [os.fsdecode(field) for field in fields]
-    raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
+    if number:
+        raise InputError(f"it has fewer than {number} records", where=name, way_out="check --header")
+    what = f"its first line does not begin with {os.fsdecode(items.header_prefix)}"
+    raise InputError(what, where=f"{name}:1", way_out="check --header-prefix, or add --header 1")
+
+
+def _prefixed_lines(pieces: Iterator[bytes], prefix: bytes) -> tuple[list[bytes], Iterator[bytes]]:
+    """The first lines of a file that begin with the prefix, each with its newline, and the pieces of the rest."""
+    lines: list[bytes] = []
+    held = b""
+    for piece in pieces:
+        held += piece
+        while (end := held.find(b"\n") + 1) and _begins(held, prefix, first=not lines):
+            lines.append(held[:end])
+            held = held[end:]
+        if end:
+            return lines, chain([held], pieces)
+    if held and _begins(held, prefix, first=not lines):
+        return [*lines, held], iter(())
+    return lines, iter([held] if held else [])
+
+
+def _begins(text: bytes, prefix: bytes, *, first: bool) -> bool:
+    """Whether a line begins with the prefix. first: of a file, whose byte order mark does not count."""
+    return (text.removeprefix(BOM) if first else text).startswith(prefix)
 
 
 def _bounded(name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -138,9 +195,9 @@ def _bounded(name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
             raise InputError(what, where=f"{name}:1", way_out="check its quotes and ends of lines")
 
 
-def same_fields(header: bytes, other: bytes, separator: int) -> bool:
+def same_fields(header: bytes, other: bytes, dialect: Dialect) -> bool:
     """True if two headers (records, each with a newline) have the same fields, however they are quoted."""
-    return _parsed(header, separator) == _parsed(other, separator)
+    return _parsed(header, dialect) == _parsed(other, dialect)
 
 
 def refuse(name: str, start: bytes, items: Items) -> None:
@@ -159,12 +216,12 @@ def line_of_record(record: bytes, order: LineOrder) -> bytes:
     order: that of the lines. Raises UsageError for an invalid record.
     """
     if order.quoted:
-        if record.count(b'"') % 2:
+        if order.quotes == "doubled" and record.count(b'"') % 2:
             raise UsageError("it is not a record of CSV: a quote is not closed", way_out="check its quotes")
         return record
-    separator = chr(separator_of(order.requested))
+    dialect = dialect_of(order.requested)
     try:
-        fields = next(csv.reader([record.decode("latin-1")], delimiter=separator, strict=True), [""])
+        fields = next(dialect.rows([record.decode("latin-1")]), [""])
     except csv.Error as error:
         raise UsageError(f"it is not a record of CSV: {error}", way_out="check its quotes") from None
     return MARK.join([record, *(field.encode("latin-1") for field in fields)])
@@ -188,22 +245,17 @@ def open_key_warning(line: bytes, order: LineOrder) -> str:
     return ""
 
 
-def without_fields(lines: bytes) -> bytes:
-    """The records that lines were made of, each with a newline."""
+def without_fields(lines: bytes, *, newline: bytes = b"\n") -> bytes:
+    """The records that lines were made of, each with a newline as this one."""
     if lines == BOM:  # the start of an output, ahead of all records
         return lines
-    return b"".join(line.split(MARK, 1)[0] + b"\n" for line in lines.split(END)[:-1])
+    return b"".join(line.split(MARK, 1)[0] + newline for line in lines.split(END)[:-1])
 
 
-def with_newlines(lines: bytes, *, end: int = NUL) -> bytes:
-    """The records of lines that are records with the byte `end` behind them, each with a newline."""
-    return lines.replace(bytes([end]), b"\n")
-
-
-def _parsed(header: bytes, separator: int) -> list[list[str]] | bytes:
+def _parsed(header: bytes, dialect: Dialect) -> list[list[str]] | bytes:
     text = header.removeprefix(BOM)
     try:
-        return list(csv.reader(text.decode("latin-1").splitlines(keepends=True), delimiter=chr(separator), strict=True))
+        return list(dialect.rows(f"{line}\n" for line in text.decode("latin-1").removesuffix("\n").split("\n")))
     except csv.Error:
         return text
 
@@ -211,12 +263,14 @@ def _parsed(header: bytes, separator: int) -> list[list[str]] | bytes:
 def _copied(
     source: LineSource,
     number: int,
-    write: Callable[[SeekableInput, int, IO[bytes], Callable[[float], None]], None],
+    write: Callable[[SeekableInput, Dialect, IO[bytes], Callable[[float], None], int], None],
     order: LineOrder,
     progress: Callable[[int, float], None],
     end: int = NUL,
 ) -> LineSource:
     """The source of what `write` makes of a file's records, `end` behind each; `source` is closed."""
-    separator = separator_of(order)
-    file = source.file.replaced(lambda out: write(source.file, separator, out, lambda share: progress(number, share)))
-    return LineSource(file, end, source.requested_header, marked=True)
+    dialect, file = dialect_of(order), source.file
+    file = file.replaced(lambda out: write(file, dialect, out, lambda share: progress(number, share), source.prefixed))
+    copy = LineSource(file, end, source.requested_header, marked=True)
+    copy.left_out = source.left_out
+    return copy

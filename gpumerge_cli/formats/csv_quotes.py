@@ -6,8 +6,9 @@ quotes is written twice: the first closes what the second opens again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import or_
 from typing import IO
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.csv_dialect import Dialect
 from gpumerge_cli.formats.input import SeekableInput, changed_error
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.rules import NUL
@@ -23,8 +24,6 @@ from gpumerge_cli.order.rules import NUL
 _BLOCK = 1 << 18
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _TOP = np.uint64(63)
-_ENDS = tuple({*range(32), 127, 0xC0, 0xC1, *range(0xF5, 0x100)} - {9, _NEWLINE, _RETURN})
-"""Control bytes, and bytes that UTF-8 never has: no count of items, and no byte order mark, holds them."""
 Words = NDArray[np.uint64]
 
 
@@ -44,48 +43,40 @@ class CsvShape:
         return CsvShape(self.proper and other.proper, self.lines and other.lines, self.doubled or other.doubled)
 
 
-def csv_shape_of(file: SeekableInput, separator: int) -> CsvShape:
-    """The traits of the file's records, found by reading it once. separator: the byte between fields."""
+def csv_shape_of(file: SeekableInput, separator: bytes, first: int = 0) -> CsvShape:
+    """The traits of the file's records, found by reading it once from byte `first` on.
+
+    separator: the text between fields.
+    """
     marks = _Marks(separator)
-    for data, block, _ in _blocks(file):
+    for data, block, _ in _blocks(file, first):
         marks.ends(data, block)
         if not marks.shape.proper:
             break
     return replace(marks.shape, proper=marks.shape.proper and not marks.inside)
 
 
-def absent_byte(files: Sequence[SeekableInput], separator: int) -> int:
-    """A byte that no file holds, NUL if possible, to end records. separator: the byte between fields.
-
-    Raises InputError if the files hold all bytes that may do so.
-    """
-    for choices in ((NUL,), _ENDS):
-        left: list[int] = [byte for byte in choices if byte != separator]
-        for data in chain.from_iterable(file.pieces(_BLOCK) for file in files):
-            left = [byte for byte in left if byte not in data]
-            if not left:
-                break
-        if left:
-            return left[0]
-    raise InputError(
-        "it and the other inputs hold every control byte, so none is left to end records with newlines in quotes",
-        where=files[0].name,
-        way_out="leave --csv and --field out, or clean it",
-    )
-
-
 def write_records(
-    file: SeekableInput, separator: int, out: IO[bytes], progress: Callable[[float], None], *, end: int = NUL
+    file: SeekableInput,
+    dialect: Dialect,
+    out: IO[bytes],
+    progress: Callable[[float], None],
+    prefixed: int = 0,
+    *,
+    end: int = NUL,
 ) -> None:
     """Write the records of a proper file to `out`, each with `end` behind it in place of its newline.
 
-    progress: called with the share of the file that was gone through, again and again. end: an absent_byte. Raises
-    InputError if it is in the file by now.
+    progress: called with the share of the file that was gone through, again and again. prefixed: the bytes of its first
+    lines that are no records, whatever quotes they hold. end: see absent_byte of record_ends. Raises InputError if it
+    is in the file by now.
     """
-    marks = _Marks(separator)
-    if file.read(0, len(BOM)) == BOM:
+    marks = _Marks(dialect.separator)
+    if prefixed:
+        out.write(file.read_exactly(0, prefixed).replace(b"\n", bytes([end])))
+    elif file.read(0, len(BOM)) == BOM:
         out.write(BOM)
-    for data, block, count in _blocks(file):
+    for data, block, count in _blocks(file, prefixed):
         ends = marks.ends(data, block)
         if end in data:
             raise changed_error(file.name)
@@ -97,14 +88,16 @@ def write_records(
         progress(count / file.size)
 
 
-def _blocks(file: SeekableInput) -> Iterator[tuple[bytearray, Bytes, int]]:
+def _blocks(file: SeekableInput, first: int) -> Iterator[tuple[bytearray, Bytes, int]]:
     """(a block, the same as whole words, how many bytes are the file's), byte order mark aside; newlines fill the rest.
+
+    first: the byte of the file at which they begin.
 
     A block is good until the next one is asked for.
     """
     data = bytearray(_BLOCK)
     whole = np.frombuffer(data, np.uint8)
-    for start in range(len(BOM) if file.read(0, len(BOM)) == BOM else 0, file.size, _BLOCK):
+    for start in range(first or (len(BOM) if file.read(0, len(BOM)) == BOM else 0), file.size, _BLOCK):
         count = min(_BLOCK, file.size - start)
         file.read_into(start, whole[:count])
         whole[count:] = _NEWLINE
@@ -117,27 +110,36 @@ class _Marks:
     shape: what they were like so far. inside: whether the last byte was enclosed.
     """
 
-    def __init__(self, separator: int) -> None:
+    def __init__(self, separator: bytes) -> None:
         self.shape = CsvShape()
         self.inside = False
         self._separator = separator
+        self._overlaps = any(separator[at:] == separator[: len(separator) - at] for at in range(1, len(separator)))
+        self._words: dict[str, np.uint64] = {}  # the last words of marks that were shifted
         self._bound = True  # the last byte ended a field
         self._closing = self._return = False  # the last byte was a closing quote, a carriage return
 
     def ends(self, data: bytearray, block: Bytes) -> Words | None:
         """The newlines of a block that end records; None for all of them. See _blocks."""
-        if not (self.inside or self._closing or self._return or b'"' in data or b"\r" in data):
-            self._bound = block[-1] in (_NEWLINE, self._separator)
+        plain = not (self.inside or self._closing or self._return or b'"' in data or b"\r" in data)
+        if plain and len(self._separator) == 1:
+            self._bound = block[-1] in (_NEWLINE, self._separator[0])
             return None
         quotes, newlines, returns = (_where(block, byte) for byte in (_QUOTE, _NEWLINE, _RETURN))
         inside = _enclosed(quotes, self.inside)
         opening, closing = quotes & inside, quotes & ~inside
         returns &= ~inside
         ends = newlines & ~inside
-        bounds = ends | (_where(block, self._separator) & ~inside)
+        last = self._separators(block) & ~inside
+        bounds = ends | last
         behind_closing = _behind(closing, self._closing)
         astray = opening & ~(_behind(bounds, self._bound) | behind_closing)
-        astray |= behind_closing & ~(bounds | quotes | returns)
+        # a separator's last byte is so much later
+        late = len(self._separator) - 1
+        astray |= self._shifted(behind_closing & ~(ends | quotes | returns), late, "closing") & ~last
+        if self._overlaps:  # those ahead of the bytes decide then whether they are a separator
+            near = (self._shifted(last, back, f"near {back}") for back in range(1, len(self._separator)))
+            astray |= opening & self._shifted(last & reduce(or_, near), 1, "near")
         astray |= _behind(returns, self._return) & ~newlines
         self.shape |= CsvShape(
             proper=not astray.any(),
@@ -147,6 +149,23 @@ class _Marks:
         self.inside, self._bound = _last(inside), _last(bounds)
         self._closing, self._return = _last(closing), _last(returns)
         return ends
+
+    def _separators(self, block: Bytes) -> Words:
+        """The last byte of each separator."""
+        found = _where(block, self._separator[-1])
+        for back, byte in enumerate(reversed(self._separator[:-1]), start=1):
+            found &= self._shifted(_where(block, byte), back, f"byte {back}")
+        return found
+
+    def _shifted(self, marks: Words, by: int, name: str) -> Words:
+        """The bits `by` places behind set ones, also behind those of the last block. name: that of the marks."""
+        if by == 0:
+            return marks
+        ahead = np.empty_like(marks)
+        ahead[0] = self._words.get(name, np.uint64(0))
+        ahead[1:] = marks[:-1]
+        self._words[name] = marks[-1]
+        return marks << np.uint64(by) | ahead >> np.uint64(64 - by)
 
 
 def _where(block: Bytes, byte: int) -> Words:

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from gpumerge_cli.order.rules import Spelling
 
-SPELLING = Spelling("CSV", "record", "--csv", separator=0x2C, has_returns=True)
+SPELLING = Spelling("CSV", "record", "--csv", separator=b",", has_returns=True)
 """That of records."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LINES, Spelling
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.order.equals import Margin
+    from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
     from gpumerge_cli.order.rules import LineOrder
@@ -45,12 +47,12 @@ class Format(ABC):
     """The word for its files in messages."""
     option: str = "--format"
     """The option that asks for it."""
-    readings: int = 0
-    """Times that all of a file is read, or copied, before the work can begin."""
     joins: bool = True
     """Whether its items can be joined."""
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
+    has_schemas: bool = False
+    """Whether files whose columns differ are brought to the same ones, see Items.schema."""
     spelling: Spelling = LINES
     """The words for its lines. `prepared` puts them into the order, with the order that options ask for."""
     tables: Mapping[str, bytes] = {}
@@ -69,8 +71,14 @@ class Format(ABC):
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
-    def check_items(self, items: Items) -> None:  # noqa: B027 - optional
+    def readings(self, items: Items) -> int:
+        """Times that all of a file is read, or copied, before the work can begin."""
+        return 0
+
+    def check_items(self, items: Items) -> None:
         """Raise UsageError if options of the items do not go with the format."""
+        if items.record_start or items.line_ends:
+            raise UsageError(f"{items.line_option}: the files hold {self.word}", way_out="leave it out")
 
     @abstractmethod
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> Source:
@@ -132,12 +140,12 @@ class Format(ABC):
         order: that of the lines. filler: stands for empty and missing fields.
         """
 
-    def header_names(self, header: bytes, separator: int) -> Sequence[bytes]:
+    def header_names(self, header: bytes, join: Join) -> Sequence[bytes]:
         """The names that a header of a join's input gives to fields, each as it stands there; () for none."""
         return ()
 
-    def joined_header(self, header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
-        """The header of a join, in which no two columns need the same name. columns: see order.joins.Join."""
+    def joined_header(self, header: bytes, join: Join) -> bytes:
+        """The header of a join that has columns, in which no two of them need the same name."""
         return header
 
     def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named | None:

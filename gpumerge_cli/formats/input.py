@@ -110,9 +110,9 @@ class SeekableInput:
         """The place of the `held` bytes from byte `start` on; None if the file is opened when it is read."""
         return None if self._descriptor < 0 else Extent(self._descriptor, self.start + start, held, swap)
 
-    def pieces(self, count: int) -> Iterator[bytes]:
-        """The content, `count` bytes at a time. Raises InputError if the file ends too soon."""
-        for start in range(0, self.size, count):
+    def pieces(self, count: int, first: int = 0) -> Iterator[bytes]:
+        """The content from byte `first` on, `count` bytes at a time. Raises InputError if the file ends too soon."""
+        for start in range(first, self.size, count):
             yield self.read_exactly(start, min(count, self.size - start))
 
     def read_into(self, position: int, out: Bytes) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent
+from gpumerge_cli.formats.header_lines import HeaderLines
 from gpumerge_cli.formats.input import SeekableInput
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ BOM = b"\xef\xbb\xbf"
 """The UTF-8 byte order mark."""
 _BLOCK = 1 << 12
 _LARGEST_BLOCK = 1 << 24
+_HEADER_BLOCK = 1 << 16
 _COUNTED = 1 << 18  # stays in the caches
 
 
@@ -28,6 +30,7 @@ class EndedSource:
 
     def __init__(self, file: SeekableInput, terminator: int) -> None:
         self.name = file.name
+        self.terminator = terminator
         self._file = file
         self._end = bytes([terminator])
         self._unfinished = file.size > 0 and file.read(file.size - 1, 1) != self._end
@@ -110,29 +113,43 @@ class EndedSource:
 class LineSource(EndedSource):
     """The lines of a file behind its header; a missing last terminator is supplied.
 
-    terminator: the byte that ends a line. header_lines, requested_header: lines at the file's start that are not items,
-    as far as it has so many. marked: a byte order mark at the file's start belongs to no item, even without a header.
+    terminator: the byte that ends a line. header: the lines at the file's start that are not items. marked: a byte
+    order mark at the file's start belongs to no item, even without a header.
     """
 
     def __init__(
-        self, file: SeekableInput, terminator: int = 10, header_lines: int = 0, *, marked: bool = False
+        self,
+        file: SeekableInput,
+        terminator: int = 10,
+        header: HeaderLines = HeaderLines(),  # noqa: B008 - frozen
+        *,
+        marked: bool = False,
     ) -> None:
         super().__init__(file, terminator)
-        self.requested_header = header_lines
+        self.requested_header = header
         self.marked = marked
         self.origin: int | None = None
         """The bytes of the file's items, of which this is a copy with longer lines; None for other sources."""
-        self._header_lines = 0
+        self.left_out = ""
+        """The names of columns of the file that its lines have not, as in a header."""
+        self.header_count = 0
+        """The lines of the header that the file has."""
         start = 0
-        is_mark = file.size == len(BOM) and file.read(0, len(BOM)) == BOM
-        while self._header_lines < header_lines and start < file.size and not is_mark:
+        has_mark = bool(marked or header) and file.read(0, len(BOM)) == BOM
+        is_mark = has_mark and file.size == len(BOM)
+        if header.prefix and not is_mark:
+            start, self.header_count = self._prefixed(header.prefix, len(BOM) if has_mark else 0)
+        self.prefixed = start
+        """The bytes of the file's first lines that begin with the prefix of headers."""
+        most = self.header_count + header.count
+        while self.header_count < most and start < file.size and not is_mark:
             start = min(file.size, self.item_end(start))
-            self._header_lines += 1
-        if start == 0 and (marked or header_lines) and file.read(0, len(BOM)) == BOM:
+            self.header_count += 1
+        if start == 0 and has_mark:
             start = len(BOM)
             if start == file.size:
                 self._unfinished = False
-        self.mark = BOM if self._header_lines == 0 and start else b""
+        self.mark = BOM if self.header_count == 0 and start else b""
         """The byte order mark ahead of the first item; b"" if there is none or a header holds it."""
         # From here on positions count from behind the header.
         self._base = start
@@ -144,10 +161,25 @@ class LineSource(EndedSource):
         """The file whose lines these are, header included."""
         return self._file
 
+    def _prefixed(self, prefix: bytes, first: int) -> tuple[int, int]:
+        """The bytes and number of the file's first lines that begin with `prefix`, the first one at byte `first`."""
+        start, count, data, low = 0, 0, b"", 0
+        while True:
+            at = (start or first) - low
+            end = data.find(self._end, at) + 1
+            if not end:
+                low, at = start or first, 0
+                data = self._read(low, _HEADER_BLOCK)
+                end = data.find(self._end) + 1
+            if not data.startswith(prefix, at):
+                return start, count
+            start = low + end if end else min(self._file.size, self.item_end(low))
+            count += 1
+
     @property
     def header(self) -> bytes:
         """The lines that are not items, each with its terminator."""
-        if not self._header_lines:
+        if not self.header_count:
             return b""
         data = self._file.read_exactly(0, self._base)
         return data if data.endswith(self._end) or not data else data + self._end
@@ -161,4 +193,4 @@ class LineSource(EndedSource):
         return self.item_at(0) if self.size else None
 
     def location(self, start: int) -> str:
-        return f"{self.name}:{self._header_lines + self._items_before(start) + 1}"
+        return f"{self.name}:{self.header_count + self._items_before(start) + 1}"

@@ -39,7 +39,8 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     suffix = suffix_of(name) if name != STDIO else ""
     request, dtype = items.records_of[min(number, len(items.others))], items.dtype
     record, key = record_format(dtype, request)
-    text = items.lines is not None or items.header_lines > 0 or tentative is not None
+    by_lines = items.lines is not None and items.lines.asks_for_text
+    text = by_lines or bool(items.line_option) or tentative is not None
     one = certain or format_of_suffix(suffix)
     if key is not None:
         one = _of_records(name, certain, one, record, key, request.first_option or f"--dtype {dtype}", text)
@@ -62,6 +63,9 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
             way_out = f"leave it or {asked} out" if asked else "leave it out"
             raise UsageError(f"--dtype {dtype}: lines of text have none", way_out=way_out)
         one.check_items(items)
+        if items.schema != "same" and not one.has_schemas:
+            what = f"--schema {items.schema}: {shown(name)} is {one.word}, which is not read by names of columns"
+            raise UsageError(what, way_out="leave --schema out, or use --csv")
         if items.shown is not None and one.names_in_header:
             what = f"{shown(name)} holds {one.word}, whose keys --debug does not underline"
             raise UsageError(what, way_out="leave --debug out")
@@ -103,8 +107,8 @@ def _of_options() -> Format:
 
 
 def _is_binary(name: str, items: Items, tentative: Format | None) -> UsageError:
-    if tentative is not None or items.header_lines:
-        option = "--header" if tentative is None else tentative.option
+    if tentative is not None or items.line_option:
+        option = items.line_option if tentative is None else tentative.option
         return binary_error(name, option)
     what = f"{name} is binary: options that compare lines do not apply"
     return UsageError(what, way_out="leave -n and the like out, or use --format text")

@@ -74,9 +74,12 @@ class RowFormat(Format):
     """A format of rows."""
 
     holds = "rows"
-    readings = 1
     joins = False
     changed = "rows"
+
+    def readings(self, items: Items) -> int:
+        """See Format."""
+        return 1
 
     @abstractmethod
     def table(self, file: SeekableInput) -> RowTable:

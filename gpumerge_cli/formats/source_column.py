@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_counts import field_ahead
-from gpumerge_cli.formats.csv_lines import separator_of
+from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
 from gpumerge_cli.formats.format import Named
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
@@ -36,18 +36,23 @@ def names_of_records(title: str, names: Sequence[str], head: bytes, order: LineO
 
     Raises UsageError for a name with a byte that only copies of records have.
     """
-    separator = bytes([separator_of(order.requested)])
+    dialect = dialect_of(order.requested)
+    separator = dialect.separator
     texts = [os.fsencode(name) for name in names]
     copied = [bytes([order.terminator])] * (order.terminator != ord("\n")) + [MARK] * (not order.quoted)
+    copied += [separator, b"\n"] * (dialect.quotes == "none")
     for name, text in zip(names, texts, strict=True):
         _refuse(name, text, copied)
-    head = field_ahead(title, head, order, separator)
-    return Named(tuple(quoted_field(text, separator) + separator for text in texts), head)
+    head = field_ahead(title, head, order)
+    return Named(tuple(field_in(text, dialect) + separator for text in texts), head)
 
 
-def quoted_field(field: bytes, separator: bytes) -> bytes:
-    """A field of CSV, within quotes if it needs them."""
-    needs = any(byte in field for byte in (separator, b'"', b"\n", b"\r")) or field != field.strip()
+def field_in(field: bytes, dialect: Dialect) -> bytes:
+    """A field of CSV, within quotes if it needs them, and they are no text."""
+    if dialect.quotes == "backslash":
+        field = field.replace(b"\\", b"\\\\")
+    needs = any(byte in field for byte in (dialect.separator, b'"', b"\n", b"\r")) or field != field.strip()
+    needs &= dialect.quotes != "none"
     return b'"' + field.replace(b'"', b'""') + b'"' if needs else field
 
 

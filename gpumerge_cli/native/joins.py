@@ -16,6 +16,7 @@ from gpumerge_cli.native.library import library
 from gpumerge_cli.native.sources import Sources
 from gpumerge_cli.native.specs import check_status, order_spec
 from gpumerge_cli.order.record_joins import JoinRules
+from gpumerge_cli.order.rules import separator_word
 
 _LEAST_PART = 1 << 20
 _ROOM = 1.25
@@ -39,7 +40,7 @@ class Joins:
             filler=address_of(self._filler),
             count=0 if self._columns is None else len(self._columns) // 2,
             filler_bytes=len(join.filler),
-            separator=join.between,
+            separator=separator_word(join.between),
             shows=join.shows,
             most_a=join.most[0],
             most_b=join.most[1],

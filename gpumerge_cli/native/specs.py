@@ -15,6 +15,7 @@ from gpumerge_cli.native.library import library
 from gpumerge_cli.order.base import OrderLayout
 from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rules import separator_word
 
 _READ_AHEAD = 64  # bytes behind names, see Margin in kernels/cpu/entries.h
 RECEIVED_BYTES = 8 << 20
@@ -29,6 +30,10 @@ def order_spec(order: Order) -> Any:
 @lru_cache(maxsize=16)
 def _made_spec(order: Order, structure: type[ctypes.Structure]) -> Any:
     """The structure, whose type belongs to one library: functions of another one refuse it."""
+    if order.text is not None and order.text.by_locale:
+        from gpumerge_cli.native.locales import open_locale
+
+        open_locale(order.text.locale)  # this may be another process than that of the command line
     layout = order.layout()
     numbers = {name: getattr(layout, name) for name in field_names(OrderLayout) if name != "table"}
     spec: Any = structure(**numbers)
@@ -67,7 +72,8 @@ def margin_spec(margin: Margin) -> Any:
     lib = library()
     spec: Any = lib.Margin()
     if margin.count is not None:
-        spec.kind, spec.separator = getattr(lib, f"COUNT_{margin.count.upper()}"), ord(margin.separator or b"\0")
+        spec.kind = getattr(lib, f"COUNT_{margin.count.upper()}")
+        spec.separator = separator_word(margin.separator) if margin.separator else 0
     elif margin.columns:
         spec.kind = lib.COLUMNS
         spec.equal, spec.only_a, spec.only_b = (-1 if text is None else len(text) for text in margin.columns)

@@ -136,6 +136,11 @@ class Order(ABC):
         return None
 
     @property
+    def gpu(self) -> bool:
+        """Whether a GPU compares such items, too."""
+        return self.text is None or self.text.gpu
+
+    @property
     def end(self) -> bytes:
         """The bytes that end every item and do not belong to it; b"" for items of one size."""
         return b""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.order.rules import LINES, NUL, LineKey, LineOrder, Spelling
+from gpumerge_cli.order.rules import LINES, NUL, LineKey, LineOrder, Quotes, Spelling
 
 if TYPE_CHECKING:
     from array import array
@@ -27,7 +27,7 @@ JOIN_TYPES = {
     "semi": PAIRED_A,
 }
 """The kinds of joins by name."""
-_SPACE = 0x20
+_SPACE = b" "
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,14 @@ class Join:
     """The join fields of A and those of B, as many, counted from 0."""
     key: LineOrder = LineOrder()
     """The order of keys. For one field, it compares each key as a line; for several, it has a LineKey for each."""
-    separator: int | None = None
-    """The byte between fields; None for blanks."""
-    between: int = _SPACE
-    """The byte between the fields of the output."""
+    separator: bytes | None = None
+    """The text between fields, see LineOrder; None for blanks."""
+    between: bytes = _SPACE
+    """The text between the fields of the output."""
     quoted: bool = False
     """Whether fields may be quoted, see LineOrder."""
+    quotes: Quotes = "doubled"
+    """See LineOrder."""
     spelling: Spelling = field(default=LINES, compare=False)
     """The words for the lines of A and B."""
     shows: int = PAIRS
@@ -87,7 +89,8 @@ class Join:
             return Order.lines(self.key)
         keys = (replace(way, start_field=at, end_field=at) for at, way in enumerate(self._ways))
         separator = _SPACE if self.separator is None else self.separator
-        return Order.lines(replace(self.key, keys=tuple(keys), separator=separator, quoted=self.quoted))
+        order = replace(self.key, keys=tuple(keys), separator=separator, quoted=self.quoted, quotes=self.quotes)
+        return Order.lines(order)
 
     @property
     def tables(self) -> tuple[array[int], ...]:
@@ -103,6 +106,7 @@ class Join:
             separator=order.separator,
             between=between,
             quoted=order.quoted,
+            quotes=order.quotes,
             spelling=order.spelling,
         )
 
@@ -156,6 +160,8 @@ class Join:
             stable=True,
             terminator=self.key.terminator,
             quoted=self.quoted,
+            quotes=self.quotes,
+            locale=self.key.locale,
         )
 
     def all_columns(self, counts: tuple[int, int]) -> tuple[tuple[int, int], ...]:

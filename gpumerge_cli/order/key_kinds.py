@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+IN_LOCALE = "locale"
+"""The kind that keys of the kind "bytes" are in compiled code if their order has a locale. No option names it."""
 SALT_BYTES = 16
 WORD_BYTES = 8
 """Bytes of a word of parameters."""
@@ -138,6 +140,7 @@ KINDS = (
     ),
     KeyKind("random", "R", "random", joins=False, source="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)),
     KeyKind("version", "V", "version"),
+    KeyKind(IN_LOCALE, gpu=False, gnu=False),
     _typed("hex", noun="hexadecimal number"),
     _typed("length", blanks=True, nulls=""),
     _typed("bytes_length", blanks=True, nulls=""),

@@ -36,7 +36,7 @@ class RecordJoin:
     """The orders of A and B, by keys of the same types; () until the inputs are opened."""
 
     columns = None
-    between = 0
+    between = b"\0"
     most = (0, 0)
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Bounds, Meant, Order
 from gpumerge_cli.order.lines import TextOrder
-from gpumerge_cli.order.rules import MARK, NUL, SEPARATOR, LineKey, LineOrder
+from gpumerge_cli.order.rules import MARK, NUL, LineKey, LineOrder
 
 _VALUE, _NULL = b"v", b"\xff"
 _ESCAPES = ((b"\2", b"\2\5"), (b"\1", b"\2\4"), (b"\0", b"\2\3"))  # their order is that of the bytes
@@ -45,7 +45,7 @@ class RowOrder(TextOrder):
             LineKey("bytes", number, end_field=number, reverse=key.reverse, name=key.name)
             for number, key in enumerate(keys)
         )
-        order = LineOrder(rules, SEPARATOR, stable=True, terminator=NUL)
+        order = LineOrder(rules, MARK, stable=True, terminator=NUL)
         return cls("lines", rules=order, keys_of_rows=tuple(keys))
 
     def describe(self) -> str:

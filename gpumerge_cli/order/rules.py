@@ -6,19 +6,24 @@ docstring describes the layout. Source of the rules: POSIX sort and GNU coreutil
 
 from __future__ import annotations
 
+import os
 from array import array
+from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, NUMBER_OF, TEXT_PADDING, WORD_BYTES, KeyKind
+from gpumerge_cli.order.key_kinds import IN_LOCALE, KIND_OF, KINDS, NUMBER_OF, TEXT_PADDING, WORD_BYTES, KeyKind
 
+TEXT = KINDS[0].name
+"""The kind that compares texts: by their bytes, or by a locale."""
 NO_KEYS = len(KINDS)
 """Stands for the kind of keys of an order without keys."""
 NEWLINE, NUL = 10, 0
 TABLE_HEAD, KEY_WORDS = 8, 8
 """Words of a table before the first key, and words of a key."""
-STABLE, REVERSE, PLAIN, NUMERIC, CHECKS_VALUES = 1, 2, 4, 8, 16
+STABLE, REVERSE, PLAIN, NUMERIC, CHECKS_VALUES, LOCALE, RECORD_AHEAD = 1, 2, 4, 8, 16, 32, 64
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
-as it stands or reversed, so that compiled code may take a shorter way; invalid values of some key are errors."""
+as it stands or reversed, so that compiled code may take a shorter way; invalid values of some key are errors; text
+compares by a locale; the last resort compares what is ahead of the first SEPARATOR."""
 SEPARATOR = 1
 """The byte between an item and each of its fields, where a format took it to pieces: see LineOrder.record_of.
 It is lower than any byte of text, so lines compare as their records do."""
@@ -26,11 +31,17 @@ MARK, END = bytes([SEPARATOR]), bytes([NUL])
 """The bytes behind each field, and behind a record."""
 BLANKS = b" \t\n"
 _POINT = 0x2E
-QUOTED = 256
-"""Added to the separator of a table where fields may be quoted."""
+QUOTED, RECORD_END, FIRST_LINE = 256, 512, 1024
+"""Flags of a separator in a table. kernels/field_separator.cuh reads them."""
+LONGEST_SEPARATOR = 7
+"""Bytes that may stand between fields."""
+_REST_AT = 12
+Quotes = Literal["doubled", "none", "backslash"]
+"""The meaning of quotes. doubled: they enclose fields, and one within is written twice. none: they are text.
+backslash: as doubled, and a backslash ahead of a quote, a backslash, a separator or an end of line makes that text."""
 KEY_REVERSE, FOLD, DICTIONARY, PRINTABLE, SKIP_START, SKIP_END = 1, 2, 4, 8, 16, 32
 CLASSED, NULLS, NULLS_FIRST, NAMED_NULLS, INVALID_FIRST, CHECKED = 64, 128, 256, 512, 1024, 2048
-SEPARATED = 4096
+SEPARATED, LOOSE = 4096, 8192
 """Flags of a key in a table. kernels/key_classes.cuh reads those of the second line, kernels/separated.cuh the last."""
 _THOUSANDS_AT, _DECIMAL_AT = 16, 24
 """Bits of the flags from which on the bytes of `thousands` and `decimal` lie."""
@@ -76,6 +87,8 @@ class LineKey:
     """The byte that may stand between digits of the whole part of a number; 0 for none."""
     decimal: int = 0
     """The byte between the whole part and the fraction of a number; 0 for a point."""
+    loose: bool = False
+    """Whether `thousands` may stand anywhere ahead of the fraction, as GNU sort takes those of a locale."""
     invalid: str = ""
     """The place of texts that are no values of a typed kind, "first" or "last"; "" if they are an error."""
 
@@ -116,7 +129,12 @@ class LineKey:
             | CHECKED * self.checked
         )
         if self.thousands or self.decimal:
-            flags |= SEPARATED | self.thousands << _THOUSANDS_AT | (self.decimal or _POINT) << _DECIMAL_AT
+            flags |= (
+                SEPARATED
+                | LOOSE * self.loose
+                | self.thousands << _THOUSANDS_AT
+                | (self.decimal or _POINT) << _DECIMAL_AT
+            )
         end = -1 if self.end_field is None else self.end_field
         where = [self.start_field, self.start_char, end, self.end_char]
         return [NUMBER_OF[self.compare], *where, flags, parameters, len(self.padded_parameters()) // WORD_BYTES]
@@ -181,8 +199,8 @@ class Spelling:
     """The word for one of them."""
     option: str = ""
     """The option that asks for the format, "" if none needs to."""
-    separator: int | None = None
-    """The byte between fields if no option names one; None for blanks."""
+    separator: bytes | None = None
+    """The text between fields if no option names one; None for blanks."""
     has_returns: bool = False
     """Whether a carriage return at an item's end belongs to its end, so that users do not write it."""
     requested: LineOrder | None = None
@@ -192,14 +210,14 @@ class Spelling:
         """The same words for lines whose items are in the order `requested`."""
         return replace(self, requested=requested)
 
-    def separator_option(self, separator: int | None) -> str:
+    def separator_option(self, separator: bytes | None) -> str:
         """The option that names a separator; "" for the one that no option needs to name."""
         if separator is None or separator == self.separator:
             return ""
         from shlex import quote  # only for messages: it loads more
 
-        escapes = {NUL: r"\0", 9: r"\t"}
-        return f"-t {quote(escapes.get(separator, chr(separator)))}"
+        escapes = {END: r"\0", b"\t": r"\t"}
+        return f"-t {quote(escapes.get(separator, separator_text(separator)))}"
 
 
 LINES = Spelling()
@@ -212,9 +230,10 @@ class LineOrder:
 
     keys: tuple[LineKey, ...] = ()
     """The keys, which compare one after the other."""
-    separator: int | None = None
-    """The byte between fields. None: fields begin at the empty place between a non-blank and a blank, so that leading
-    blanks belong to them. Blanks are space, tab and newline."""
+    separator: bytes | None = None
+    """The text between fields: a byte, or up to LONGEST_SEPARATOR bytes, none of which is NUL. None: fields begin at
+    the empty place between a non-blank and a blank, so that leading blanks belong to them. Blanks are space, tab and
+    newline."""
     reverse: bool = False
     """Whether the last resort compares the other way round."""
     stable: bool = False
@@ -222,8 +241,14 @@ class LineOrder:
     terminator: int = NEWLINE
     """The byte that ends a line."""
     quoted: bool = False
-    """Whether fields may be quoted: only quoted ones end in a quote, and a carriage return at a line's end belongs to
-    no key. There is a separator then."""
+    """Whether fields may be quoted as `quotes` says: only quoted ones end in a quote, and a carriage return at a line's
+    end belongs to no key. There is a separator then."""
+    quotes: Quotes = "doubled"
+    """The meaning of quotes. Lines whose quotes mean more than `doubled` have them taken to pieces."""
+    first_line: bool = False
+    """Whether keys lie in the part of a line ahead of the first newline in it. The terminator is another byte then."""
+    locale: str = ""
+    """The name of the locale by whose LC_COLLATE texts compare, and lines in the last resort; "" for their bytes."""
     spelling: Spelling = field(default=LINES, compare=False)
     """The words for the lines."""
     stable_by: str = field(default="leave --last-resort out", compare=False)
@@ -240,30 +265,63 @@ class LineOrder:
         return any(key.checked for key in self.keys)
 
     @property
+    def asks_for_text(self) -> bool:
+        """Whether it has more than items other than lines have, too. They have no locale."""
+        return replace(self, reverse=False, stable=False, locale="") != LineOrder()
+
+    @property
+    def by_locale(self) -> bool:
+        """Whether the locale decides anything."""
+        return self.locale != "" and (not self.keys or not self.stable or any(key.compare == TEXT for key in self.keys))
+
+    @property
+    def gpu(self) -> bool:
+        """Whether a GPU compares such lines, too."""
+        return all(key.kind.gpu for key in self._compiled_keys)
+
+    @property
+    def _compiled_keys(self) -> tuple[LineKey, ...]:
+        """The keys as compiled code knows them."""
+        if not self.by_locale:
+            return self.keys
+        keys = self.keys or (LineKey(reverse=self.reverse),)
+        return tuple(replace(key, compare=IN_LOCALE) if key.compare == TEXT else key for key in keys)
+
+    @property
     def compared(self) -> int:
         """The kinds of the keys, one bit for each: see COMPARED in kernels/fields.cuh."""
-        kinds = {NUMBER_OF[key.compare] for key in self.keys} or {NO_KEYS}
+        kinds = {NUMBER_OF[key.compare] for key in self._compiled_keys} or {NO_KEYS}
         return sum(1 << kind for kind in kinds)
 
     def table(self) -> array[int]:
         """The order as int64 words, for compiled code.
 
-        0: flags. 1: number of keys. 2: separator or -1, see QUOTED. 3: terminator. 4: the number of all these
-        words. 5 to 7: spare. Then for each key KEY_WORDS words: the number of its kind, start field, start character,
-        end field or -1, end character, flags, the place of its parameters, and their number. Then the parameters of
-        each key, and its null values.
+        0: flags. 1: number of keys. 2: see separator_word. 3: terminator. 4: the number of all these
+        words. 5: the place of the locale's name, 0 for none. 6 and 7: spare. Then for each key KEY_WORDS words: the
+        number of its kind, start field, start character, end field or -1, end character, flags, the place of its
+        parameters, and their number. Then the parameters of each key, and its null values. Then the name, which ends in
+        NUL.
         """
-        plain = not self.keys
-        numeric = len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
-        flags = STABLE * self.stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
-        flags |= CHECKS_VALUES * self.checks_values
-        separator = -1 if self.separator is None else self.separator + QUOTED * self.quoted
-        at = TABLE_HEAD + KEY_WORDS * len(self.keys)
+        by_locale, given = self.by_locale, self._compiled_keys
+        plain = not given
+        numeric = not by_locale and len(self.keys) == 1 and replace(self.keys[0], reverse=False) == LineKey("numeric")
+        numeric &= not self.first_line
+        stable = self.stable or (by_locale and not self.keys)
+        flags = STABLE * stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
+        flags |= CHECKS_VALUES * self.checks_values | LOCALE * by_locale
+        flags |= RECORD_AHEAD * (by_locale and self.made and self.has_fields)
+        of_record = RECORD_END | QUOTED * (self.quotes == "doubled") if self.quoted else 0
+        separator = separator_word(self.separator, of_record | FIRST_LINE * self.first_line)
+        at = TABLE_HEAD + KEY_WORDS * len(given)
         keys, parameters = array("q"), array("q")
-        for key in self.keys:
+        for key in given:
             keys.extend(key.words(at + len(parameters)))
             parameters.frombytes(key.all_parameters())
-        head = [flags, len(self.keys), separator, self.terminator, at + len(parameters), 0, 0, 0]
+        locale = at + len(parameters) if by_locale else 0
+        if by_locale:
+            name = os.fsencode(self.locale)
+            parameters.frombytes(name + bytes(WORD_BYTES - len(name) % WORD_BYTES))
+        head = [flags, len(given), separator, self.terminator, at + len(parameters), locale, 0, 0]
         return array("q", head) + keys + parameters
 
     @property
@@ -278,7 +336,7 @@ class LineOrder:
 
     def value_of(self, part: bytes) -> bytes:
         """The value of a key that is this part of a line, of which quotes do not belong to it."""
-        return part.replace(b'""', b'"') if self.quoted else part
+        return part.replace(b'""', b'"') if self.quoted and self.quotes == "doubled" else part
 
     def record_of(self, line: bytes) -> bytes:
         """A line as users know it: the item ahead of its fields, where a format took it to pieces."""
@@ -290,18 +348,20 @@ class LineOrder:
         separator = self.spelling.separator if separator is None else separator
         if separator is None or not self.made or not self.has_fields:
             return part
-        return part.replace(MARK, bytes([separator]))
+        return part.replace(MARK, separator)
 
     @property
     def has_fields(self) -> bool:
         """Whether a line is a record, then its fields: see `record_of`."""
-        return (self.separator, self.terminator, self.quoted) == (SEPARATOR, NUL, False)
+        return (self.separator, self.terminator, self.quoted) == (MARK, NUL, False)
 
     @property
     def simple(self) -> bool:
         """True if lines end in newlines and compare as a whole: bytewise, or by their leading numbers."""
         keys = [replace(key, reverse=False) for key in self.keys]
-        return self.terminator == NEWLINE and keys in ([], [LineKey("numeric")]) and self._one_way
+        return (
+            not self.by_locale and self.terminator == NEWLINE and keys in ([], [LineKey("numeric")]) and self._one_way
+        )
 
     @property
     def numeric(self) -> bool:
@@ -325,7 +385,23 @@ class LineOrder:
                 f"-{text}" if text.isalpha() else key.option_text for key in self.keys for text in [key.describe()]
             ]
             options += ["-r"] * ((self.reverse and not self._one_way) or (self.reverse and not self.keys))
-            options += [] if self.separator is None else [f"-t {chr(self.separator)!r}"]
+            options += [] if self.separator is None else [f"-t {separator_text(self.separator)!r}"]
             options += ["-z"] * (self.terminator == NUL)
+            options += [f"--locale {self.locale}"] * self.by_locale
             name = f"by {' '.join(options)}"
         return f"{name}, ties left" if self.stable and self.keys else name
+
+
+def separator_word(separator: bytes | None, flags: int = 0) -> int:
+    """A separator with its flags as compiled code reads it; None for blanks."""
+    if separator is None:
+        return ~flags
+    return separator[0] | flags | int.from_bytes(separator[1:], "little") << _REST_AT
+
+
+def separator_text(separator: bytes) -> str:
+    """A separator as messages show it: as text if it is UTF-8, else one character for each byte."""
+    try:
+        return separator.decode()
+    except UnicodeDecodeError:
+        return separator.decode("latin-1")

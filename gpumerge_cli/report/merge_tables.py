@@ -173,6 +173,7 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
         *_worker_facts(report),
         ("parts", _parts(report)),
         ("dropped", _dropped(report)),
+        ("columns left out", "; ".join(f"{one.left_out} of {one.name}" for one in report.inputs if one.left_out)),
         ("output", "" if report.joined is None else f"{format_counted(report.joined, 'item')}"),
         ("order", "" if report.kind == "sort" else "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),

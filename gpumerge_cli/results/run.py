@@ -57,6 +57,8 @@ class InputFile:
     nbytes: int
     first_time: str = ""
     """The first time in it and how it was read, in words; "" if its items are not in the order of times."""
+    left_out: str = ""
+    """The names of its columns that the output has not, as in a header; "" for none."""
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ Bytes key_part(const OrderSpec& order, const int64_t* table, Bytes item, Buffer&
         const Text part = key_text(places.key(0), places.separator, line);
         return {part.start, part.stop - part.start};
     }
-    unsigned char* const out = made.reserve(static_cast<size_t>(item.size + places.keys));
+    unsigned char* const out = made.reserve(bytes_of_keys(places, item.size));
     const Text key = several_keys(places, line, out, [&](const Key& one) { return key_text(one, places.separator, line); });
     return {key.start, key.stop - key.start};
 }

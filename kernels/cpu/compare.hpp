@@ -1,6 +1,7 @@
 // Compares two items. Cuts and borders of chunks need this; they know the order only at run time.
 #pragma once
 
+#include "collation.hpp"
 #include "entries.h"
 #include "memory.hpp"
 

@@ -54,10 +54,10 @@ enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, 
 /* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
  * first and that only the second holds; these texts lie in `text`, one behind the other, and equal, only_a and only_b are
  * their bytes; -1 leaves such lines out. COUNT_AHEAD, COUNT_AFTER: of equal lines the first goes out with their number, ahead
- * of it as uniq -c has it, or behind a tab at its end; or, with a separator other than 0, as the first or last field of a record
- * of CSV, ahead of a carriage return at its end. runs: 0, or the number of runs of an upload, each with a name that goes out
- * directly ahead of its lines: that of run r ends at byte name_ends[r] of `names`, where the next one begins, and 64 bytes
- * behind the last one are readable. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
+ * of it as uniq -c has it, or behind a tab at its end; or, with a separator other than 0 (see field_separator.cuh), as the first or
+ * last field of a record of CSV, ahead of a carriage return at its end. runs: 0, or the number of runs of an upload, each with a name
+ * that goes out directly ahead of its lines: that of run r ends at byte name_ends[r] of `names`, where the next one begins, and 64
+ * bytes behind the last one are readable. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
  * has their number. Where equals are counted, ranges of chunks must not cut groups of equal items. */
 struct Margin {
     int64_t kind, equal, only_a, only_b;
@@ -108,6 +108,25 @@ struct ChunkResult {
     int64_t read_ns, index_ns, check_ns, kernel_ns, write_ns;
 };
 
+enum RecordFault { NO_RECORD_FAULT = 0, SURPLUS_FIELD = 1, TEXT_BEHIND_QUOTE = 2, OPEN_QUOTE = 3 };
+
+/* The columns of records that are made of records of CSV. count: their number. places: for each the number of the field, counted
+ * from 0, that becomes it; -1 for a gap. fields: the fields of a record, of which it may lack some at its end. separator: what
+ * stands between fields, separator_size its bytes. quote, escape: the bytes that enclose fields, and that take the meaning of
+ * the byte behind them away; -1 for none. */
+struct Columns {
+    int64_t count, fields, separator_size, quote, escape;
+    const int64_t* places;
+    const unsigned char* separator;
+};
+
+/* The outcome of gm_rearrange. taken: the bytes of the text that were gone through. made: the bytes of the output. records: their
+ * number. special: whether a quote, an escape or a carriage return was among them. fault: a RecordFault of the record behind
+ * them. */
+struct Rearranged {
+    int64_t taken, made, records, special, fault;
+};
+
 /* The level of the library ("x86-64-v3"), and its version. */
 const char* gm_level(void);
 const char* gm_version(void);
@@ -134,6 +153,12 @@ int64_t gm_map_write(unsigned char* memory, int64_t position, const unsigned cha
 int64_t gm_map_ahead(unsigned char* memory, int64_t nbytes, int64_t processes, int64_t* ids);
 /* Ends such processes. */
 void gm_map_ahead_end(const int64_t* ids, int64_t count);
+
+/* Writes the records of CSV in text[0 .. nbytes) with other columns to `out`, as many as are whole and as there is room for, each
+ * with a newline. PADDING bytes behind the text must be readable. ends: 1 if no text follows, so that the last record needs no
+ * newline. Fields stay as they are written; a record of one empty field becomes two quotes. */
+int64_t gm_rearrange(const struct Columns* columns, const unsigned char* text, int64_t nbytes, int64_t ends, unsigned char* out,
+    int64_t room, struct Rearranged* found);
 
 /* Opens a workspace; null if there is no memory. threads: the host threads that may share one piece of work. */
 struct Workspace* gm_open(const struct OrderSpec* order, int64_t capacity, int64_t threads);
@@ -225,7 +250,7 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * group goes out with each of B's.
  * keys: the order of the keys. shows: a sum of JoinShows. filler: of lines, the bytes that stand for fields that are empty or not
  * there; of records, the byte that stands for those that are not there.
- * A line that goes out has the key, then the other fields of A, then those of B. separator: goes out between fields. columns:
+ * A line that goes out has the key, then the other fields of A, then those of B. separator: goes out between fields, see fields.cuh. columns:
  * null, or the fields that go out, `count` of them, two numbers each: 0 and the number of a key, or 1 or 2 for A or B and the
  * number of a field; all are counted from 0. most_a, most_b: not 0 if the columns are the key and all
  * other fields of lines of A and B that have so many fields. Any others must be empty, or it is an error, SURPLUS_FIELDS, whose
@@ -285,6 +310,10 @@ int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* it
 int64_t gm_text_ranks(const struct OrderSpec* order, const unsigned char* texts, int64_t width, int64_t count, int64_t* ranks,
     int64_t threads, struct Failure* failure);
 
+/* Opens a locale, by whose name orders of lines compare. 1: it is open; 0: there is none of this name; 2: its texts are not UTF-8. */
+int64_t gm_locale(const char* name);
+/* See word_of_locale of collation.hpp. */
+int64_t gm_locale_word(const char* name, int64_t word, unsigned char* out, int64_t room);
 /* Negative, zero or positive, if item a goes before, with or behind item b. Lines come without their terminators. */
 int64_t gm_compare(const struct OrderSpec* order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size);
 /* 1 if key `number` of a line is no value of its kind, and no null; else 0. */
@@ -292,6 +321,15 @@ int64_t gm_is_invalid(const struct OrderSpec* order, int64_t number, const unsig
 /* 1 if key `number` of a line, whose kind is a time, is one; else 0. found[0] and found[1] become its seconds since 1970 and the
  * nanoseconds behind them, found[2] and found[3] the places where it begins and ends in the line. */
 int64_t gm_read_time(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* found);
+/* A regular expression, extended as POSIX has it, which ends in NUL; it sees bytes. Null if it is none: then `message`, of `room`
+ * bytes, becomes what the C library says, ended by NUL; "" if there is no memory. */
+void* gm_pattern_open(const unsigned char* text, unsigned char* message, int64_t room);
+void gm_pattern_close(void* pattern);
+/* Finds the lines of `text` that begin records: the pattern matches them; or if it is null, key 0 of the order, a time, is one.
+ * The text has no newline behind its last line. The newline ahead of each, but for the first line's, becomes the byte `end`. begun[0]
+ * becomes a sum of 1 if the first line begins a record, and 2 if any does. */
+int64_t gm_mark_records(const void* pattern, const struct OrderSpec* order, unsigned char* text, int64_t size, int64_t end,
+    int64_t* begun);
 /* bounds[0] and bounds[1] become the places where key `number` of a line begins and ends. */
 void gm_key_bounds(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* bounds);
 

@@ -3,6 +3,13 @@
 #include "fault.hpp"
 #include "rows_kinds.hpp"
 
+int64_t gm_locale(const char* name) { return open_locale(name); }
+
+int64_t gm_locale_word(const char* name, int64_t word, unsigned char* out, int64_t room)
+{
+    return word_of_locale(name, word, out, room);
+}
+
 int64_t gm_compare(const OrderSpec* order, const unsigned char* a, int64_t a_size, const unsigned char* b, int64_t b_size)
 {
     return compare_items(*order, a, a_size, b, b_size);

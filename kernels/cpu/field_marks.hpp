@@ -27,9 +27,14 @@ inline Word enclosed(Word quotes)
 class FieldMarks {
 public:
     // 64 bytes behind the end of the line must be readable.
-    FieldMarks(const LineOrder& order, Text line) : line_(line), separator_(order.separator)
+    FieldMarks(const LineOrder& order, Text line) : line_(line), stop_(line.stop), separator_(order.separator)
     {
-        if (quoted()) line_.stop = record_end(line);
+        if (!is_plain(separator_)) line_.stop = keys_end(line, separator_);
+        if (rest_of(separator_) != 0) {  // key_text looks for them
+            ends_ = 0;
+            whole_ = false;
+            return;
+        }
         const long long length = line_.stop - line.start;
         if (separator_ >= 0) {
             ends_ = matches_at(line.start, static_cast<unsigned char>(separator_));
@@ -48,12 +53,12 @@ public:
     // Gives the same as key_text of fields.cuh.
     __attribute__((always_inline)) Text part(const Key& key) const
     {
-        if (key.end_char > 0) [[unlikely]] return key_text(key, separator_, line_);
+        if (key.end_char > 0) [[unlikely]] return by_bytes(key);
         Word ends = ends_;
         for (long long field = 1; ends != 0 && field < key.start_field; ++field) ends &= ends - 1;
         Place begin = line_.start;
         if (key.start_field > 0) {
-            if (ends == 0 && !whole_) [[unlikely]] return key_text(key, separator_, line_);
+            if (ends == 0 && !whole_) [[unlikely]] return by_bytes(key);
             begin = ends == 0 ? line_.stop : line_.start + __builtin_ctzll(ends) + (separator_ >= 0);
             ends &= ends - 1;
         }
@@ -63,16 +68,19 @@ public:
         if (key.end_field < 0) return {begin, line_.stop};
         if (key.end_field < key.start_field) return {begin, begin};
         for (long long field = key.start_field; ends != 0 && field < key.end_field; ++field) ends &= ends - 1;
-        if (ends == 0 && !whole_) [[unlikely]] return key_text(key, separator_, line_);
+        if (ends == 0 && !whole_) [[unlikely]] return by_bytes(key);
         Place end = ends == 0 ? line_.stop : line_.start + __builtin_ctzll(ends);
         if (quoted() && end > begin && end[-1] == '"') --end;
         return {begin, end < begin ? begin : end};
     }
 
 private:
-    __attribute__((always_inline)) bool quoted() const { return separator_ >= QUOTED; }
+    __attribute__((always_inline)) bool quoted() const { return is_quoted(separator_); }
 
-    Text line_;
+    Text by_bytes(const Key& key) const { return key_text(key, separator_, {line_.start, stop_}); }
+
+    Text line_;    // the part in which keys lie
+    Place stop_;   // of the whole line
     long long separator_;
     Word ends_;   // where fields end
     bool whole_;  // no field ends behind these bytes

@@ -34,6 +34,7 @@ namespace {
 
 #include "../corank.cuh"
 #include "line_images.hpp"
+#include "own_order.hpp"
 
 // Memory that says how much it holds.
 struct Held {
@@ -109,8 +110,8 @@ struct HeadRun {
 template <typename Words>
 class HeadsBy final : public Heads {
 public:
-    HeadsBy(std::vector<long long> table, int64_t runs, bool drops, int64_t room)
-        : table_(std::move(table)), terminator_(static_cast<unsigned char>(line_order().terminator)), drops_(drops),
+    HeadsBy(const OrderSpec& order, int64_t runs, bool drops, int64_t room)
+        : own_(order), terminator_(static_cast<unsigned char>(line_order().terminator)), drops_(drops),
           runs_(static_cast<size_t>(runs)), heads_(static_cast<size_t>(runs)), room_(room)
     {
         out_.reserve(static_cast<size_t>(room));
@@ -164,7 +165,7 @@ public:
     }
 
 private:
-    const LineOrder& line_order() const { return *reinterpret_cast<const LineOrder*>(table_.data()); }
+    const LineOrder& line_order() const { return own_.order(); }
 
     // Merges until there is something for the caller to do, which `result` says.
     void go_on(HeadsResult& result)
@@ -331,7 +332,7 @@ private:
 
     static constexpr int64_t LONG = 512;  // from this many bytes on, the library's memcpy is faster
 
-    const std::vector<long long> table_;
+    const OwnOrder own_;
     const unsigned char terminator_;
     const bool drops_;
     std::vector<HeadRun> runs_;
@@ -355,21 +356,20 @@ private:
 
 // Calls make with the kind of images that the order's keys have: see Images.
 template <typename Words>
-std::unique_ptr<Heads> made(std::vector<long long>& table, int64_t runs, int64_t equals, int64_t room)
+std::unique_ptr<Heads> made(const OrderSpec& order, int64_t runs, int64_t equals, int64_t room)
 {
-    return std::make_unique<HeadsBy<Words>>(std::move(table), runs, equals != KEEP_ALL, room);
+    return std::make_unique<HeadsBy<Words>>(order, runs, equals != KEEP_ALL, room);
 }
 
 std::unique_ptr<Heads> opened(const OrderSpec& spec, int64_t runs, int64_t equals, int64_t room)
 {
-    std::vector<long long> table(words_of_lines(spec));
-    std::memcpy(table.data(), spec.table, table.size() * sizeof(long long));
-    const LineOrder& order = *reinterpret_cast<const LineOrder*>(table.data());
-    if (order.flags & PLAIN) return made<PlainWords>(table, runs, equals, room);
-    if (order.flags & NUMERIC) return made<Images::NumberWords<false>>(table, runs, equals, room);
+    const LineOrder& order = *reinterpret_cast<const LineOrder*>(spec.table);
+    if (order.flags & PLAIN) return made<PlainWords>(spec, runs, equals, room);
+    if (order.flags & NUMERIC) return made<Images::NumberWords<false>>(spec, runs, equals, room);
     if (Images::is_one_number(order))
-        return made<Images::NumberWords<true>>(table, runs, equals, room);
-    return made<Images::KeyWords>(table, runs, equals, room);
+        return made<Images::NumberWords<true>>(spec, runs, equals, room);
+    if (Images::is_one_text_in_locale(order)) return made<Images::LocaleWords>(spec, runs, equals, room);
+    return made<Images::KeyWords>(spec, runs, equals, room);
 }
 
 // The result of work(); NO_MEMORY if memory runs out.

@@ -32,6 +32,7 @@ struct Join {
 namespace {
 
 #include "../lines.cuh"
+#include "own_order.hpp"
 #include "key_fields.hpp"
 #include "join_fields.hpp"
 #include "join_output.hpp"

@@ -23,8 +23,9 @@ struct JoinLine {
 class KeyOrder {
 public:
     explicit KeyOrder(const OrderSpec& order)
-        : order_(order), plain_(is_plain(order)), turned_(is_reversed(order) ? ~WideWord{0} : 0)
+        : own_(order), order_(order), plain_(is_plain(order)), turned_(is_reversed(order) ? ~WideWord{0} : 0)
     {
+        order_.table = own_.table();
     }
 
     // Makes the image of the line's key.
@@ -34,7 +35,7 @@ public:
             line.image = WideText(line.key, false).bytes ^ turned_;
             return;
         }
-        const Prefix prefix = key_prefix(*reinterpret_cast<const LineOrder*>(order_.table), line.key);
+        const Prefix prefix = key_prefix(own_.order(), line.key);
         line.image = prefix.bits;
         line.exact = prefix.exact;
         line.fault = prefix.fault;
@@ -58,7 +59,8 @@ private:
         return turned_ != 0 ? -result : result;
     }
 
-    const OrderSpec order_;
+    const OwnOrder own_;
+    OrderSpec order_;
     bool plain_;
     WideWord turned_;
 };
@@ -75,7 +77,7 @@ class LineReader {
 public:
     explicit LineReader(const int64_t* table)
         : order_(*reinterpret_cast<const LineOrder*>(table)), several_(order_.keys > 1),
-          begins_with_key_(order_.separator < QUOTED && order_.key(0).start_field == 0 && !several_)
+          begins_with_key_(is_plain(order_.separator) && order_.key(0).start_field == 0 && !several_)
     {
     }
 
@@ -100,7 +102,7 @@ public:
             return;
         }
         const FieldMarks marks(order_, text);
-        if (order_.separator >= QUOTED) {
+        if (flags_of(order_.separator) & RECORD_END) {
             const Place end = record_end(text);
             found.returns = end < text.stop;
             found.text.stop = end;
@@ -121,11 +123,13 @@ public:
     // Whether a line of CSV that is not empty has so many fields.
     bool has_fields(Text text, int64_t count) const
     {
-        const unsigned char separator = static_cast<unsigned char>(order_.separator % QUOTED);
+        if (rest_of(order_.separator) != 0) return counted_fields(text) == count;
+        const unsigned char separator = static_cast<unsigned char>(order_.separator);
+        const bool quoted = is_quoted(order_.separator);
         int64_t found = 1;
         for (Place at = text.start; at < text.stop; at += 64) {
             const Word inside = text.stop - at < 64 ? (1ull << (text.stop - at)) - 1 : ~0ull;
-            if ((matches_at(at, '"') & inside) != 0) return quoted_fields(text) == count;
+            if (quoted && (matches_at(at, '"') & inside) != 0) return counted_fields(text) == count;
             found += __builtin_popcountll(matches_at(at, separator) & inside);
         }
         return found == count;
@@ -138,7 +142,7 @@ public:
         if (text.start == text.stop) return;
         if (order_.separator < 0) return split_by_blanks(text, fields);
         Place at = text.start;
-        if (order_.separator < QUOTED) {
+        if (!is_quoted(order_.separator) && rest_of(order_.separator) == 0) {
             const unsigned char separator = static_cast<unsigned char>(order_.separator);
             each_mark(text, [&](Place block) { return matches_at(block, separator); }, [&](Place mark) {
                 fields.push_back({at, mark});
@@ -147,7 +151,7 @@ public:
             fields.push_back({at, text.stop});
             return;
         }
-        for (;; ++at) {
+        for (const int width = width_of(order_.separator);; at += width) {
             const Place end = field_end(at, text.stop, order_.separator);
             fields.push_back({at, end});
             if (end == text.stop) return;
@@ -156,16 +160,17 @@ public:
     }
 
 private:
-    int64_t quoted_fields(Text text) const
+    int64_t counted_fields(Text text) const
     {
+        const int width = width_of(order_.separator);
         int64_t found = 1;
-        for (Place at = text.start; (at = field_end(at, text.stop, order_.separator)) != text.stop; ++at) ++found;
+        for (Place at = text.start; (at = field_end(at, text.stop, order_.separator)) != text.stop; at += width) ++found;
         return found;
     }
 
     __attribute__((noinline)) Text make_key(const FieldMarks& marks, Text text, Buffer& made) const
     {
-        unsigned char* const out = made.reserve(static_cast<size_t>(text.stop - text.start + order_.keys));
+        unsigned char* const out = made.reserve(bytes_of_keys(order_, text.stop - text.start));
         return several_keys(order_, text, out, [&](const Key& key) { return marks.part(key); });
     }
 

@@ -50,7 +50,7 @@ class LineOutput : public Output {
 public:
     LineOutput(const JoinSpec& spec, const LineReader& a, const LineReader& b, Buffer& room)
         : Output(room), spec_(spec), readers_{&a, &b}, by_fields_((spec.columns != nullptr && spec.most_a == 0) || spec.filler_bytes > 0 || a.several()),
-          terminator_(static_cast<unsigned char>(spec.keys->terminator)), separator_(static_cast<unsigned char>(spec.separator))
+          terminator_(static_cast<unsigned char>(spec.keys->terminator)), width_(width_of(spec.separator))
     {
     }
 
@@ -65,7 +65,7 @@ public:
     {
         const JoinLine& first = a != nullptr ? *a : *b;
         const int64_t bytes = (a != nullptr ? length(a->text) : 0) + (b != nullptr ? length(b->text) : 0);
-        ensure(bytes + length(first.field) + spec_.most_a + spec_.most_b + 8);
+        ensure(bytes + length(first.field) + (spec_.most_a + spec_.most_b + 2) * width_ + 8);
         copy(first.field);
         if (a != nullptr) rest(*a);
         else empty_rest(spec_.most_a);
@@ -83,7 +83,7 @@ public:
         const int64_t both = (a != nullptr ? length(a->text) : 0) + (b != nullptr ? length(b->text) : 0);
         const int64_t count = spec_.columns != nullptr ? spec_.count : 2;  // without columns no field goes out three times
         const int64_t fields = count + static_cast<int64_t>(of_a.count + of_b.count + readers_[0]->keys());
-        const int64_t most = fields * (spec_.filler_bytes + 1) + count * both;
+        const int64_t most = fields * (spec_.filler_bytes + width_) + count * both;
         if (most <= EXTRA) {
             ensure(most);
             put_fields<false>(views, a != nullptr ? 0 : 1);
@@ -120,7 +120,7 @@ private:
     {
         if (spec_.columns != nullptr) {
             for (int64_t number = 0; number < spec_.count; ++number) {
-                if (number > 0) put<CHECKED>(separator_);
+                if (number > 0) between<CHECKED>();
                 const int64_t* const column = spec_.columns + 2 * number;
                 if (column[0] == 0) field<CHECKED>(views[first], readers_[first]->joined(static_cast<size_t>(column[1])));
                 else field<CHECKED>(views[column[0] - 1], static_cast<size_t>(column[1]));
@@ -128,22 +128,22 @@ private:
             return;
         }
         for (size_t key = 0; key < readers_[first]->keys(); ++key) {
-            if (key > 0) put<CHECKED>(separator_);
+            if (key > 0) between<CHECKED>();
             field<CHECKED>(views[first], readers_[first]->joined(key));
         }
         for (size_t input = 0; input < 2; ++input)
             for (size_t number = 0; number < views[input].count; ++number) {
                 if (readers_[input]->joins(number)) continue;
-                put<CHECKED>(separator_);
+                between<CHECKED>();
                 field<CHECKED>(views[input], number);
             }
     }
 
     template <bool CHECKED>
-    void put(unsigned char byte)
+    void between()
     {
-        if (CHECKED) ensure(1);
-        *at_++ = byte;
+        if (CHECKED) ensure(width_);
+        at_ = put_separator(spec_.separator, at_);
     }
 
     template <bool CHECKED>
@@ -162,17 +162,15 @@ private:
     // The same for a missing line of so many fields; 0 if they do not go out.
     void empty_rest(int64_t fields)
     {
-        if (fields <= 1) return;
-        std::memset(at_, separator_, static_cast<size_t>(fields - 1));
-        at_ += fields - 1;
+        for (int64_t number = 1; number < fields; ++number) between<false>();
     }
 
     // The fields of a line but for the join field, each with a separator ahead of it.
     void rest(const JoinLine& line)
     {
         if (line.field.start > line.text.start) {
-            *at_++ = separator_;
-            copy({line.text.start, line.field.start - 1});
+            between<false>();
+            copy({line.text.start, line.field.start - width_});
         }
         copy({line.field.stop, line.text.stop});
     }
@@ -187,5 +185,6 @@ private:
     const JoinSpec& spec_;
     const LineReader* readers_[2];
     bool by_fields_;
-    unsigned char terminator_, separator_;
+    unsigned char terminator_;
+    int width_;  // of the separator
 };

@@ -93,6 +93,7 @@ struct KeySides {
     {
         return *a ^ ((*a ^ *b) & static_cast<Item>(-static_cast<Item>(take_b)));
     }
+    static constexpr bool EQUALS_OF_B = false;
     static void mark(Item*, long long, int) {}
 };
 

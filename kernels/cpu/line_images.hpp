@@ -119,9 +119,10 @@ struct Images {
         return all.fault < count ? all.fault : count;
     }
 
-    // Whether the only key is a number without separators, which no class goes ahead of.
+    // Whether the only key is a number without separators, which no class goes ahead of, and behind which bytes decide.
     static bool is_one_number(const LineOrder& order)
     {
+        if (order.flags & IN_LOCALE) return false;
         return order.keys == 1 && order.key(0).kind == KIND_numeric && !(order.key(0).flags & (CLASSED | SEPARATED));
     }
 
@@ -131,10 +132,20 @@ struct Images {
         return order.keys == 1 && order.key(0).kind == kind && (order.key(0).flags & (CLASSED | NAMED_NULLS)) == CLASSED;
     }
 
+    // Whether lines compare as a whole in a locale.
+    static bool is_one_text_in_locale(const LineOrder& order)
+    {
+        if (order.keys != 1 || order.key(0).kind != KIND_locale || order.separator >= QUOTED) return false;
+        const Key& key = order.key(0);
+        return key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && (key.flags & ~KEY_REVERSE) == 0;
+    }
+
     // Calls call(words) with a null pointer to the kind of words that are made fastest for the order.
     template <typename Call>
     static auto by_kind(const LineOrder& order, Call call)
     {
+        if (is_one_text_in_locale(order)) return call(static_cast<LocaleWords*>(nullptr));
+        if (order.flags & IN_LOCALE) return call(static_cast<KeyWords*>(nullptr));
         if (order.flags & NUMERIC) return call(static_cast<NumberWords<false>*>(nullptr));
         if (is_one_number(order)) return call(static_cast<NumberWords<true>*>(nullptr));
 #if HAS_VECTORS
@@ -157,7 +168,7 @@ struct Images {
     {
         const Key& key = order.key(0);
         const bool whole = key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && !(key.flags & SKIP_START);
-        if (whole && order.separator < QUOTED) return call(static_cast<ValueWords<Kind, false>*>(nullptr));
+        if (whole && is_plain(order.separator)) return call(static_cast<ValueWords<Kind, false>*>(nullptr));
         return call(static_cast<ValueWords<Kind, true>*>(nullptr));
     }
 #endif
@@ -232,6 +243,19 @@ struct Images {
         }
     };
 #endif
+
+    // As KeyWords, for lines that compare as a whole in a locale.
+    struct LocaleWords : KeyWords {
+        __attribute__((always_inline)) LocaleWords(const LineOrder& order, Text line)
+        {
+            const Weights found = weights_in(order, line);
+            const Word turned = order.key(0).flags & KEY_REVERSE ? ~0ull : 0;
+            words[0] = found.first ^ turned;
+            words[1] = found.second ^ turned;
+            key_bits = 128;
+            exact = false;
+        }
+    };
 
     // As KeyWords, for lines whose only key is a number. IN_FIELDS: the number lies in a field; else it begins the line.
     template <bool IN_FIELDS>

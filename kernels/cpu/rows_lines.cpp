@@ -22,16 +22,12 @@ namespace {
 
 #include "../corank.cuh"
 #include "line_images.hpp"
+#include "own_order.hpp"
 #include "rows.hpp"
 
 class LineRows final : public Rows {
 public:
-    LineRows(const OrderSpec& order, int threads) : Rows(order, threads)
-    {
-        table_.resize(words_of_lines(order));
-        std::memcpy(table_.data(), order.table, table_.size() * sizeof(long long));
-        lines_.order = reinterpret_cast<const LineOrder*>(table_.data());
-    }
+    LineRows(const OrderSpec& order, int threads) : Rows(order, threads), own_(order) { lines_.order = &own_.order(); }
 
 private:
     void find(int64_t nbytes) override
@@ -78,7 +74,7 @@ private:
     }
 
     static constexpr int64_t LEAST_BYTES = 1 << 18;  // the fewest bytes that another thread is worth
-    std::vector<long long> table_;
+    const OwnOrder own_;
     std::vector<LongLine> long_lines_;
     Room<Word> following_;  // what follows the prefixes, while those are made
 };

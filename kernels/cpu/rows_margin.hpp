@@ -3,6 +3,8 @@
 // ahead of the line, between it and any other text.
 #pragma once
 
+#include "../field_separator.cuh"
+
 class Beside {
 public:
     static constexpr long long SHORT = 32;  // bytes of a text that is copied at once
@@ -47,19 +49,27 @@ public:
         const bool ahead = margin.kind == COUNT_AHEAD;
         int digits = 1;
         for (uint64_t left = row.prefix / 10; left > 0; left /= 10) ++digits;
-        const int width = ahead && digits < 7 && !margin.separator ? 7 : digits, first = ahead ? 0 : 1;
+        const int width = ahead && digits < 7 && !margin.separator ? 7 : digits, between = width_of(margin.separator);
+        const int first = ahead ? 0 : between;
         for (int at = 0; at < width - digits; ++at) room[at] = ' ';
         uint64_t left = row.prefix;
-        for (int at = first + width; at > first + width - digits; left /= 10)
+        int at;
+        for (at = first + width; at > first + width - digits; left /= 10)
             room[--at] = static_cast<unsigned char>('0' + left % 10);
-        room[ahead ? width : 0] = static_cast<unsigned char>(margin.separator ? margin.separator : ahead ? ' ' : '\t');
-        return {room, width + 1, ahead, true};
+        at = ahead ? width : 0;
+        room[at] = static_cast<unsigned char>(margin.separator ? margin.separator : ahead ? ' ' : '\t');
+        for (long long rest = rest_of(margin.separator); rest != 0; rest >>= 8) room[++at] = static_cast<unsigned char>(rest);
+        return {room, width + between, ahead, true};
     }
 
     long long bytes_of(const Item* rows, long long count) const
     {
         unsigned char room[SHORT];
         long long total = 0;
+        if (!has_margin()) {
+            for (long long at = 0; at < count; ++at) total += name_of(rows[at]).bytes;
+            return total + bytes_of_rows(lines, rows, count);
+        }
         for (long long at = 0; at < count; ++at) {
             const MarginText text = text_of(rows[at], room);
             total += text.out ? text.bytes + name_of(rows[at]).bytes + bytes_of_row(lines, rows[at].line) : 0;
@@ -71,6 +81,7 @@ public:
     // `stop`.
     void copy_all(const Item* rows, long long count, unsigned char* out, unsigned char* stop) const
     {
+        if (!has_margin()) return copy_named(rows, count, out, stop);
         unsigned char room[SHORT];
         for (long long at = 0; at < count; ++at) {
             if (at + AHEAD < count) __builtin_prefetch(lines.text + start_of_row(lines, rows[at + AHEAD].line));
@@ -124,13 +135,14 @@ public:
 
 private:
     static constexpr int64_t FEW_RUNS = 8;
+    static constexpr unsigned char NOTHING[64] = {};  // may be read, as any text that is copied
 
     bool has_margin() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
 
     // The name of the run that a row comes from.
     Name name_of(const Item& row) const
     {
-        if (margin.runs == 0) return {nullptr, 0};
+        if (margin.runs == 0) return {NOTHING, 0};
         const int64_t place = start_of_row(lines, row.line);
         int64_t run = 0;
         if (margin.runs <= FEW_RUNS)  // without branches, which would be mispredicted
@@ -139,6 +151,27 @@ private:
             run = std::upper_bound(starts.begin() + 1, starts.end() - 1, place) - starts.begin() - 1;
         const int64_t first = run > 0 ? margin.name_ends[run - 1] : 0;
         return {margin.names + first, margin.name_ends[run] - first};
+    }
+
+    // As copy_all, where nothing but names goes out beside lines.
+    void copy_named(const Item* rows, long long count, unsigned char* out, unsigned char* stop) const
+    {
+        for (long long at = 0; at < count; ++at) {
+            if (at + AHEAD < count) {
+                const unsigned char* const ahead = lines.text + start_of_row(lines, rows[at + AHEAD].line);
+                __builtin_prefetch(ahead);
+                __builtin_prefetch(ahead + 64);
+            }
+            const Name name = name_of(rows[at]);
+            const long long bytes = bytes_of_row(lines, rows[at].line), whole = name.bytes + bytes;
+            if (stop - out < whole + 64 || bytes > LONG) {
+                copy(rows + at, 0, whole, out);
+            } else {
+                copy_line(out, name.text, name.bytes);
+                copy_line(out + name.bytes, lines.text + start_of_row(lines, rows[at].line), bytes);
+            }
+            out += whole;
+        }
     }
 
     // The bytes of a line's end, behind a text at the end.
@@ -150,6 +183,7 @@ private:
     // May write up to 63 bytes beyond the end.
     static void copy_line(unsigned char* out, const unsigned char* line, long long bytes)
     {
+        if (bytes <= 32) return ::copy<32>(out, line);
         for (long long done = 0; done < bytes; done += 64) ::copy<64>(out + done, line + done);
     }
 

@@ -4,10 +4,12 @@
 #include "walk.hpp"
 
 // The two rows of a step. Text is read only where prefixes are equal. MARKS: the case in which a row goes out becomes its
-// prefix: 0 if the rows are equal, 1 if only A has it, and 2 if only B does.
+// prefix: 0 if the rows are equal, 1 if only A has it, and 2 if only B does. Then equal rows are written as B has
+// them, as comm does: they may differ where a locale compares them.
 template <bool MARKS>
 struct RowSides {
     const Lines& lines;
+    static constexpr bool EQUALS_OF_B = MARKS;
 
     static void mark(Item* rows, long long count, int side)
     {

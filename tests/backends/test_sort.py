@@ -34,12 +34,12 @@ _REQUESTS = [
 _FAST = [request for request in _REQUESTS if request.algorithm in ("auto", "merge", "radix")]
 _SHARED = [request for request in _REQUESTS if request.algorithm != "recursive"]
 _KEYED = {
-    "-k2,2n -t,": LineOrder((LineKey("numeric", 1, end_field=1),), separator=ord(",")),
+    "-k2,2n -t,": LineOrder((LineKey("numeric", 1, end_field=1),), separator=b","),
     "-k1,1 -k3,3nr": LineOrder(
-        (LineKey("bytes", 0, end_field=0), LineKey("numeric", 2, end_field=2, reverse=True)), separator=ord(",")
+        (LineKey("bytes", 0, end_field=0), LineKey("numeric", 2, end_field=2, reverse=True)), separator=b","
     ),
     "-V": LineOrder((LineKey("version"),)),
-    "-s -k2,2nr": LineOrder((LineKey("numeric", 1, end_field=1, reverse=True),), separator=ord(","), stable=True),
+    "-s -k2,2nr": LineOrder((LineKey("numeric", 1, end_field=1, reverse=True),), separator=b",", stable=True),
     "-f": LineOrder((LineKey("bytes", fold=True),)),
 }
 

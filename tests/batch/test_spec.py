@@ -219,7 +219,7 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         (f'[[job]]\n{GOOD}quiet = true', [(5, "quiet is not an option of jobs; leave it out")]),
         (f'[[job]]\n{GOOD}month-sort = true\nnumeric-sort = true', [(6, "options -Mn are incompatible")]),
         (f'[[job]]\n{GOOD}key = "x"', [(5, "--field takes names")]),
-        (f'[[job]]\n{GOOD}key = ["0"]\nfield-separator = "ab"', [(6, "more than one byte")]),
+        (f'[[job]]\n{GOOD}key = ["0"]\nfield-separator = "abcdefgh"', [(6, "longer than 7 bytes")]),
         (f'[[job]]\n{GOOD}threads = 0\nblock-size = 0', [(5, "--threads")]),
         ('[[job]]\noperation="merge"\ninputs = ["a.txt",\n"no.txt"]\noutput = "o"', [(3, "no.txt: no such file")]),
         ('[[job]]\noperation="merge"\ninputs = ["*.text", "sub"]\noutput = "o"',

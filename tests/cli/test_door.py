@@ -310,10 +310,10 @@ def test_own_names_are_not_shortened(words: list[str], whole: str, capsys: pytes
 @pytest.mark.parametrize(
     ("words", "near"),
     [
-        (["union", "--head", "3", "a"], "--header"),
-        (["check", "--head=3", "a"], "--header"),
-        (["merge", "--version", "a"], "--version-sort"),
-        (["merge", "--items=3", "a"], "--items-per-thread"),
+        (["union", "--head", "3", "a"], "write one of --header, --header-prefix, --headers"),
+        (["check", "--head=3", "a"], "write one of --header, --header-prefix, --headers"),
+        (["merge", "--version", "a"], "did you mean --version-sort?"),
+        (["merge", "--items=3", "a"], "did you mean --items-per-thread?"),
     ],
 )
 def test_whole_names_of_other_options_are_not_shortened_ones(
@@ -321,7 +321,7 @@ def test_whole_names_of_other_options_are_not_shortened_ones(
 ) -> None:
     """merge --head takes the first items, and gpumerge --version tells its version."""
     assert door.invoke(words) == 2
-    assert f"did you mean {near}?" in capsys.readouterr().err
+    assert near in capsys.readouterr().err
 
 
 def test_join_takes_head_as_coreutils_does(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -73,7 +73,7 @@ def test_keys_are_underlined(data: st.DataObject) -> None:
 
 def test_notes_name_letters_that_gnu_sort_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gnu_debug, "LETTERS", "bdfghilMnRrV")
-    notes = debug_notes({"l", "M", "b"}, [parse_key("1n,1")], None, stable=False)
+    notes = debug_notes({"l", "M", "b"}, [parse_key("1n,1")], None, stable=False, locale="")
     assert "options '-blM' are ignored" in notes
 
 

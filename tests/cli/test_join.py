@@ -322,7 +322,7 @@ def test_a_missing_field_behind_a_quoted_one_is_empty(tmp_path: Path) -> None:
         (["--type", "left", "-a", "1"], "use one of them"),
         (["-a", "3"], "-a"),
         (["-n", "-M"], "incompatible"),
-        (["-t", "::"], "more than one byte"),
+        (["-t", "::::::::"], "longer than 7 bytes"),
         (["--csv", "-j", "other"], "no field 'other'"),
         (["--backend", "gpu"], "CPU alone"),
         (["-1", "1,2", "-2", "1"], "2 fields, and one of B has 1 field"),
@@ -383,7 +383,7 @@ def test_a_job_that_joins_pickles_and_is_cut_between_groups(tmp_path: Path) -> N
     from gpumerge_cli.order.equals import Equals
     from gpumerge_cli.order.joins import Join
 
-    join = Join(fields=((0,), (1,)), separator=44, between=44, columns=((0, 0), (2, 0)), filler=b"-")
+    join = Join(fields=((0,), (1,)), separator=b",", between=b",", columns=((0, 0), (2, 0)), filler=b"-")
     names = (str(tmp_path / "a"), str(tmp_path / "b"))
     (tmp_path / "a").write_bytes(b"h,v\n" + b"".join(b"%06d,1\n" % number for number in range(50_000)))
     (tmp_path / "b").write_bytes(b"w,k\n" + b"".join(b"2,%06d\n" % number for number in range(50_000)))

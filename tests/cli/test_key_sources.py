@@ -51,7 +51,7 @@ def test_every_command_gives_keys_the_parameters_of_the_file(
     assert door.invoke(["sort", *order, "a", "-o", "sorted"]) == 0
     keys = (LineKey("random", field, end_field=field) for field in (1, 0))
     filled = tuple(replace(key, parameters=by_digest(b"short", key)) for key in keys)
-    expected = sorted(LINES, key=key_of(LineOrder(filled, ord(","))))
+    expected = sorted(LINES, key=key_of(LineOrder(filled, b",")))
     assert Path("sorted").read_bytes().splitlines() == expected
     assert door.invoke(["check", *order, "sorted"]) == 0
     assert door.invoke(["merge", "-q", *order, "sorted", "sorted", "-o", "merged"]) == 0

@@ -19,15 +19,17 @@ OF_PROJECTS = """
     algorithm backend batch-size block-size blocks columns csv debug decimal device device-memory dictionary-order
     dtype empty fan-in field field-separator format general-numeric-sort human-numeric-sort ignore-case
     ignore-leading-blanks ignore-nonprinting invalid items-per-thread json kernel key key-1 key-2 key-offset key-size
-    last-resort memory month-sort null-values nulls numeric-sort output-delimiter progress quiet random-sort
-    random-source rank record-size reverse rounds sort stable temporary-directory thousands threads tile-load tile-size
-    time-format total traceback transfer verbose version-sort without-both without-first without-second year
+    last-resort line-ends memory month-sort null-values nulls numeric-sort output-delimiter progress quiet quotes
+    random-sort random-source rank record-size reverse rounds sort stable temporary-directory thousands threads
+    tile-load tile-size time-format total traceback transfer verbose version-sort without-both without-first
+    without-second year
     zero-terminated zone
 """
 NOT_OF_PROJECTS = """
-    check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures
-    files0-from fsync header items joblog jobs keep-going kernels measure only-unpaired order-list output plan quick
-    render repeat report resume resume-failed runs seed shape shapes sizes sorted time type unique unpaired
+    check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures files0-from
+    fsync header header-prefix headers items joblog jobs keep-going kernels locale measure only-unpaired order-list
+    output plan quick record-start render repeat report resume resume-failed runs schema seed shape shapes sizes sorted
+    time type unique unpaired
 """
 
 

@@ -229,7 +229,7 @@ def test_jobs_of_a_batch() -> None:
     [
         (["merge", "a\tb"], "--source: the name 'a\\tb' holds '\\t', which the output uses between names or lines; "),
         (["merge", "a\nb"], "--source: the name 'a\\nb' holds '\\n', which the output uses between names or lines; "),
-        (["merge", "n.i32"], "n.i32: --source writes beside lines of text, "),
+        (["merge", "n.i32"], "n.i32: --source writes beside text, and this file is binary; "),
         (["merge", "--backend=gpu", "a"], "columns of sources are made by the CPU alone; leave --backend gpu out"),
         (["merge", "--plan", "a"], "--plan writes no items, and --source writes beside them; "),
         (["sort", "-c", "a"], "--source: a check writes nothing; "),

@@ -358,7 +358,7 @@ BAD: Mapping[str, str] = {
     ),
     "sort --time --time-format %d/%m/%Y --invalid first app": "app: its first 2 lines have no time in the format",
     "merge --time a.i32": "a.i32 is binary:",
-    "merge --time odd": "odd:2: '    at main.py' has no time in it, by --time; add --time-format",
+    "merge --time odd": "odd:2: '    at main.py' has no time in it, by --time; if it goes on from the line above, add ",
     "merge --time none app": "none: no such file or directory; check the name",
 }
 

@@ -88,7 +88,7 @@ def drawn_case(kind: str, chance: Random, csv: bool = False) -> tuple[LineKey, L
     rows = [texts(kind, chance, count, key.invalid != ""), [chance.choice([b"a", b"b"]) for _ in range(count)]]
     lines = lines_of([[b"%d" % at for at in range(count)], *rows])
     last = replace(key_for("bytes", 2), nulls=key.nulls, null_values=NAMED)
-    return key, LineOrder((key, last), ord(","), stable=True), lines, options(key, csv)
+    return key, LineOrder((key, last), b",", stable=True), lines, options(key, csv)
 
 
 def with_one_fault(kind: str, chance: Random, *, first: bool) -> tuple[list[bytes], int]:
@@ -99,7 +99,7 @@ def with_one_fault(kind: str, chance: Random, *, first: bool) -> tuple[list[byte
     lines[at] = b"%05d,%s" % (at, bad)
     if first:
         key = key_for(kind, reverse=True, invalid=chance.choice(["first", "last"]))
-        lines.sort(key=key_of(LineOrder((key,), ord(","))))
+        lines.sort(key=key_of(LineOrder((key,), b",")))
     return lines, next(number for number, line in enumerate(lines) if line.endswith(b"," + bad))
 
 
@@ -317,3 +317,13 @@ def test_r_behind_a_kind_is_its_flag(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert run("sort", "-s", "--field", "id:hex,r", "a.csv") == b"id,r\nff,3\na,2\n0a,1\n"
     assert run("sort", "-s", "--field", "id:hex", "--field", "r", "a.csv") == b"id,r\n0a,1\na,2\nff,3\n"
     assert run("sort", "-s", "--field", "id:hex,r,r", "a.csv") == b"id,r\nff,3\n0a,1\na,2\n"
+
+
+@pytest.mark.parametrize("name", ["b", "br", "rr"])
+def test_other_letters_behind_a_kind_and_a_comma_are_columns(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("a.csv", [b"id," + name.encode(), b"a,2", b"0a,1", b"ff,0"])
+    assert run("sort", "-s", "--field", f"id:hex,{name}", "a.csv").endswith(b"\n0a,1\na,2\nff,0\n")
+    assert run("sort", "-s", "--field", f"id:hex,r,{name}:r", "a.csv").endswith(b"\nff,0\na,2\n0a,1\n")

@@ -128,7 +128,7 @@ ORDERS = {
 def test_csv_that_is_written_in_another_form(text: bytes, key: LineKey, machines: Cluster, tmp_path: Path) -> None:
     name, output = tmp_path / "in.csv", str(tmp_path / "out.csv")
     name.write_bytes(text)
-    items = Items("csv", lines=LineOrder((key,), separator=ord(",")))
+    items = Items("csv", lines=LineOrder((key,), separator=b","))
     with pytest.raises(OutputError, match="a cluster merges no CSV with newlines in quotes"):
         run(sort_job((str(name),), output, items=items), executor=machines)
     with pytest.raises(OutputError, match="as -k 2,2"):

@@ -15,7 +15,8 @@ from gpumerge_cli.cluster.shipment import Shipment
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.run import run
-from gpumerge_cli.errors import ClusterError
+from gpumerge_cli.errors import ClusterError, UsageError
+from gpumerge_cli.order.rules import LineOrder
 from tests.cluster.troubled import Here
 from tests.jobs_of import merge_job, sort_job
 
@@ -74,6 +75,23 @@ def test_a_worker_that_does_not_see_the_folder_for_runs_is_told(
     with pytest.raises(ClusterError, match=r"/none: .* does not see the folder for temporary files; name one with -T"):
         run(job, executor=Here(1, 0))
     assert [path.name for path in tmp_path.iterdir()] == ["a.i32"]
+
+
+def test_a_worker_without_the_locale_is_told(tmp_path: Path, locales: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_bytes(b"b\nA\n")
+    job = sort_job((str(tmp_path / "a"),), str(tmp_path / "out"))
+    job = replace(job, items=replace(job.items, lines=LineOrder(locale="sv_SE.UTF-8")))
+
+    def lacking(name: str) -> None:
+        raise UsageError(f"--locale {name}: this machine has no such locale")
+
+    monkeypatch.setattr(node, "open_locale", lacking)
+    with pytest.raises(ClusterError, match=r"has no such locale; install the locale on all machines"):
+        run(job, executor=Here(1, 0))
+    monkeypatch.undo()
+    monkeypatch.setenv("LOCPATH", locales)
+    run(job, executor=Here(1, 0))
+    assert (tmp_path / "out").read_bytes() == b"A\nb\n"
 
 
 @pytest.mark.parametrize("kind", ["input", "output", "folder"])

@@ -15,8 +15,9 @@ import pytest
 
 from gpumerge_cli.native.declarations import parse
 from gpumerge_cli.native.library import entries_file
+from gpumerge_cli.native.specs import margin_spec
 from gpumerge_cli.order import equals as rules
-from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cpu import keys_library as lib
@@ -144,6 +145,31 @@ def test_margins(kind: str, chance: random.Random) -> None:  # noqa: F811
             library.gm_margin(rows._room, lib.ctypes.byref(margin))
             found = rows.run("gm_merge", Equals.UNION if columns else Equals.FIRST)
             assert found == _beside(runs, texts, kind)
+            position = chance.randrange(len(found) + 1)
+            some = chance.randrange(len(found) - position + 1)
+            assert rows.receive(position, some) == found[position : position + some]
+        finally:
+            rows.close()
+
+
+@pytest.mark.parametrize("entry", ["gm_merge", "gm_sort"])
+def test_names_of_runs(entry: str, chance: random.Random) -> None:  # noqa: F811
+    """Names of every length ahead of the lines of their runs, few of which or many are there."""
+    library, order = loaded(), Order.lines(LineOrder(stable=True))  # noqa: F811
+    for _ in range(ROUNDS):
+        count = chance.choice([1, 2, 8, 9, 20])
+        names = [chance.choice([b"", b"a\t", b"n" * 32, b"n" * 33, b"m" * 300]) for _ in range(count)]
+        runs = [chance.choices([*WORDS, b"z" * 2000], k=chance.choice([0, 1, 40, 300])) for _ in names]
+        runs = runs if entry == "gm_sort" else list(map(sorted, runs))
+        rows = Rows(library, order, [b"".join(line + b"\n" for line in run) for run in runs], chance.choice([1, 3]))
+        try:
+            margin = margin_spec(Margin(source="source", names=tuple(names)))
+            library.gm_margin(rows._room, lib.ctypes.byref(margin))
+            found = rows.run(entry, Equals.ALL)
+            named = sorted(
+                ((name, line) for name, run in zip(names, runs, strict=True) for line in run), key=lambda one: one[1]
+            )
+            assert found == b"".join(name + line + b"\n" for name, line in named)
             position = chance.randrange(len(found) + 1)
             some = chance.randrange(len(found) - position + 1)
             assert rows.receive(position, some) == found[position : position + some]

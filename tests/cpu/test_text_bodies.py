@@ -91,7 +91,7 @@ def test_fast_bodies_equal_slow_ones_where_fields_are_quoted(forms: dict[str, An
         for field in data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
         for compare in data.draw(st.lists(st.sampled_from(list(KIND_OF)), min_size=1, max_size=1))
     ]
-    order = LineOrder(tuple(keys), ord(","), quoted=True)
+    order = LineOrder(tuple(keys), b",", quoted=True)
     fields = st.lists(st.text(' "a,1.-9', max_size=data.draw(st.sampled_from([3, 30]))), min_size=1, max_size=6)
     drawn = []
     for record in data.draw(st.lists(fields, min_size=2, max_size=8)):

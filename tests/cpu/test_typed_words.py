@@ -184,7 +184,7 @@ def test_words_of_one_key_equal_those_of_any_keys(forms: dict[str, Any], kind: s
         key = LineKey(kind, field, nulls=nulls, invalid=invalid, reverse=chance.random() < 0.5)
         key = replace(key, end_field=field) if field else key
         key = replace(key, null_values=(b"5", b"1.2.3.4")) if number % 8 == 0 else key
-        separator = ord(",") if quoted else chance.choice([None, ord(",")])
+        separator = b"," if quoted else chance.choice([None, b","])
         order = LineOrder((key,), separator, chance.random() < 0.5, chance.random() < 0.5, quoted=quoted)
         table = np.array(order.table())
         pages = Pages(chance.choice([b"\0", b"0", b"9", b"i", b"."]))

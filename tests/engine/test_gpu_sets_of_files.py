@@ -172,7 +172,7 @@ def test_records(turn: int, write: Write, tmp_path: Path, rng: np.random.Generat
 LINES = [
     LineOrder(), LineOrder(reverse=True), LineOrder((LineKey("numeric"),), stable=True),
     LineOrder((LineKey("numeric", reverse=True),), terminator=NUL),
-    LineOrder((LineKey(start_field=1, end_field=1, fold=True), LineKey("numeric")), ord(","), stable=True),
+    LineOrder((LineKey(start_field=1, end_field=1, fold=True), LineKey("numeric")), b",", stable=True),
     LineOrder((LineKey("version"),), stable=True), LineOrder((LineKey("random"),)),
 ]  # fmt: skip
 
@@ -235,7 +235,7 @@ def test_lines_of_any_length_and_files_without_any(write: Write, tmp_path: Path)
 def test_csv(write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
     """Records of CSV, of which a quoted field may hold line ends."""
     rows = [b'%d,"a\n%d"\n' % (number, number % 7) for number in range(300)]
-    items = Items("csv", lines=LineOrder((LineKey("numeric", end_field=0),), ord(","), stable=True))
+    items = Items("csv", lines=LineOrder((LineKey("numeric", end_field=0),), b",", stable=True))
     names = [write(f"{at}.csv", b"".join(rows[: 200 + 50 * at : at + 1])) for at in range(3)]
     for equals in EVERY_SET[::3]:
         assert same_as_on_cpu(names, tmp_path, equals, items).items == 200 + 125 + 100

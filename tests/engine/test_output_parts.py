@@ -336,7 +336,7 @@ def test_parts_share_the_processes_that_bring_pages_ahead(
     found: list[int] = []
     monkeypatch.setattr(ItemSink, "populate", lambda self, processes: found.append(processes))
     monkeypatch.setattr(engine_output, "cores", lambda: 16)
-    names = output_names(str(tmp_path / "o{part}"), parts)
+    names = output_names(merge_job([], str(tmp_path / "o{part}"), parts=parts))
     with open_inputs((write("a.i32", np.arange(60, dtype=np.int32)),), Items("raw", "int32")) as inputs:
         output = Output(names, inputs, Job((), resources=Resources(threads=threads)), [240 // parts] * parts)
         output.reserve_space(by_devices=True)

@@ -118,9 +118,7 @@ LINES = {
     "plain": LineOrder(stable=True),
     "reverse": LineOrder(stable=True, reverse=True),
     "numeric": LineOrder((LineKey("numeric"),), stable=True),
-    "second": LineOrder(
-        (LineKey("numeric", start_field=1, end_field=1, reverse=True),), separator=ord(","), stable=True
-    ),
+    "second": LineOrder((LineKey("numeric", start_field=1, end_field=1, reverse=True),), separator=b",", stable=True),
     "ignore case": LineOrder((LineKey(fold=True),), stable=True),
 }
 

@@ -189,7 +189,7 @@ def test_records_keep_the_order_of_equal_keys(
     [
         ([], LineOrder()),
         (["-n"], LineOrder((LineKey("numeric"),))),
-        (["-k2,2n", "-t,"], LineOrder((LineKey("numeric", 1, 0, 1),), ord(","))),
+        (["-k2,2n", "-t,"], LineOrder((LineKey("numeric", 1, 0, 1),), b",")),
         (["-k1,1", "-k3,3nr"], LineOrder((LineKey(end_field=0), LineKey("numeric", 2, 0, 2, reverse=True)))),
         (["-u", "-k1,1V"], LineOrder((LineKey("version", end_field=0),), stable=True)),
     ],

@@ -79,7 +79,7 @@ def keys(write: Write, rng: np.random.Generator) -> tuple[list[str], Items]:
 
 
 def lines(write: Write, rng: np.random.Generator) -> tuple[list[str], Items]:
-    order = LineOrder((LineKey("numeric", start_field=1, end_field=1, reverse=True), LineKey()), separator=ord(":"))
+    order = LineOrder((LineKey("numeric", start_field=1, end_field=1, reverse=True), LineKey()), separator=b":")
     runs = [
         sorted((b"%d:%d" % tuple(pair) for pair in rng.integers(0, 99, (4000, 2))),
                key=lambda line: (-int(line.split(b":")[1]), line))

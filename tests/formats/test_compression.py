@@ -116,6 +116,19 @@ def test_a_suffix_that_says_otherwise(name: str, compression: str, plain: bool, 
         output_codec(name, compression, plain=plain)
 
 
+@pytest.mark.parametrize("batch", [True, False])
+def test_that_is_told_before_an_input_is_read(
+    tmp_path: Path, batch: bool, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt.gz").write_bytes(b"damaged")
+    table = '[[job]]\noperation = "merge"\ninputs = ["a.txt.gz"]\noutput = "o.gz"\ncompression = "xz"\n'
+    (tmp_path / "jobs.toml").write_text(table)
+    words = ["batch", "jobs.toml"] if batch else ["merge", "a.txt.gz", "-o", "o.gz", "--compression", "xz"]
+    assert door.invoke(words) == 2
+    assert "o.gz: its suffix means gzip data, --compression says xz; name it o.xz" in capfd.readouterr().err
+
+
 def test_suffixes_that_go_with_it() -> None:
     bgzf = CODECS[".bgz"]
     assert [output_codec(name, "bgzf") for name in ("x.gz", "x.bgz", "x", "-")] == [bgzf] * 4

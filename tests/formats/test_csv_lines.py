@@ -14,6 +14,7 @@ from gpumerge_cli.cli.options.typed import MergeOptions
 from gpumerge_cli.cli.scan import read_words
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats import csv_parser
+from gpumerge_cli.formats.csv_dialect import Dialect
 from gpumerge_cli.formats.csv_lines import without_fields
 from gpumerge_cli.formats.input import SeekableInput
 
@@ -22,7 +23,7 @@ def lines(path: Path) -> bytes:
     """The records of a file after they were taken to pieces."""
     out, file = io.BytesIO(), SeekableInput(str(path))
     try:
-        csv_parser.write_fields(file, ord(","), out, lambda share: None)
+        csv_parser.write_fields(file, Dialect(), out, lambda share: None)
     finally:
         file.close()
     return without_fields(out.getvalue())

@@ -14,10 +14,12 @@ from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, PreparedSources, Written, register_format
+from gpumerge_cli.formats.header_lines import HeaderLines
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.naming import beginning_of
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import Spelling
 
@@ -33,16 +35,16 @@ class Barred(Format):
     suffixes: Mapping[str, str] = {".psv": ""}
     word = "PSV"
     names_in_header = True
-    spelling = Spelling("PSV", "row", "--format psv", separator=ord("|"))
+    spelling = Spelling("PSV", "row", "--format psv", separator=b"|")
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
-        return LineSource(file, layout.items.terminator, 1, marked=True)
+        return LineSource(file, layout.items.terminator, HeaderLines(1), marked=True)
 
     def prepared(
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         asked = layout.items.line_order
-        order = replace(asked, separator=ord("|"), quoted=True, spelling=self.spelling.of(asked))
+        order = replace(asked, separator=b"|", quoted=True, spelling=self.spelling.of(asked))
         return PreparedSources(tuple(sources), Order.lines(order), Written())
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
@@ -50,10 +52,10 @@ class Barred(Format):
             start = next(pieces, b"")
         return tuple(map(Column, start.partition(b"\n")[0].decode().split("|"))) if start else None
 
-    def header_names(self, header: bytes, separator: int) -> Sequence[bytes]:
+    def header_names(self, header: bytes, join: Join) -> Sequence[bytes]:
         return header.split(b"|")
 
-    def joined_header(self, header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
+    def joined_header(self, header: bytes, join: Join) -> bytes:
         return header.upper()
 
 
@@ -105,7 +107,7 @@ def test_names_of_its_headers_are_proposed(capfd: pytest.CaptureFixture[str]) ->
         ("join --field x one.psv a.psv", "has no field 'x'; use one of 'name;x'"),
         ("rank --field id --at 0 -o out.psv a.psv", "answers are tables of text, not .psv"),
         ("merge --field id --count a.psv", "--count writes beside plain lines of text, and this file is PSV"),
-        ("merge --field id --source a.psv", "--source writes beside lines of text, and this file is PSV"),
+        ("merge --field id --source a.psv", "--source writes beside text, and this file is PSV"),
     ],
 )
 def test_options_of_other_formats_are_not_proposed_for_it(

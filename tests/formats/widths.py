@@ -9,6 +9,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Written
+from gpumerge_cli.formats.header_lines import HeaderLines
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
@@ -39,7 +40,7 @@ class FixedWidth(Format):
             raise UsageError(what, way_out="leave -t, -z and --header out")
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
-        return LineSource(file, layout.items.terminator, 1, marked=True)
+        return LineSource(file, layout.items.terminator, HeaderLines(1), marked=True)
 
     def prepared(
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]

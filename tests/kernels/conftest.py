@@ -14,3 +14,9 @@ if TYPE_CHECKING:
 def gpu(gpu_backend: GpuBackend) -> GpuBackend:
     """The GPU backend; skips where there is none."""
     return gpu_backend
+
+
+@pytest.fixture
+def quickly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thorough runs of NVRTC optimize as the product does. Others do not, which is three times as fast for lines."""
+    monkeypatch.setattr("nvrtc.QUICKLY", request.node.get_closest_marker("thorough") is None)

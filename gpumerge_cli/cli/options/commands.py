@@ -205,9 +205,9 @@ COMMANDS = (
         "The first column shows the lines that only A holds, the second column those that only B holds, and the third "
         "column those that both hold. -1, -2 and -3 leave a column out: -12 shows the lines of both files, -23 those "
         "of A alone. A line that A holds three times and B once is shown once in the third column and twice in the "
-        "first. The output is that of comm in the C locale, byte for byte. The options of order allow other orders "
-        "than comm's. Columns hold plain lines of text: CSV (--csv, --field) and binary items need -12, -13 or -23. "
-        "Both files must be sorted; disorder is an error. Runs on the CPU.",
+        "first. The output is that of comm in the C locale or in that of --locale, byte for byte. The options of order "
+        "allow other orders than comm's. Columns hold plain lines of text: CSV (--csv, --field) and binary items need "
+        "-12, -13 or -23. Both files must be sorted; disorder is an error. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_COMPARE,
     ),
@@ -218,8 +218,8 @@ COMMANDS = (
         "pair of lines is written as the key, the other fields of A and the other fields of B; a pair of records as "
         "the record of A and the record of B without its key. For each item of A come all its partners, in the order "
         "of B. Keys of lines compare by their bytes unless an option says otherwise; then options and output are "
-        "those of coreutils' join in the C locale. Both files must be sorted by their keys, which is checked on the "
-        "way. Runs on the CPU.",
+        "those of coreutils' join in the C locale or in that of --locale. Both files must be sorted by their keys, "
+        "which is checked on the way. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_JOIN,
     ),
@@ -227,8 +227,9 @@ COMMANDS = (
         "sort",
         "Sort lines as GNU sort does.",
         "Sorts lines, merges sorted files of lines (-m), or checks one (-c): the same options and the same bytes as "
-        "GNU sort in the C locale. GNU's long options may be shortened. Without FILE, or where FILE is -, standard "
-        "input is read. Files of numbers and records are sorted, too, if suffixes or options name their type.",
+        "GNU sort in the C locale or in that of --locale. GNU's long options may be shortened. Without FILE, or where "
+        "FILE is -, standard input is read. Files of numbers and records are sorted, too, if suffixes or options "
+        "name their type.",
         Argument("files", "FILE", "Files of lines; - is standard input."),
         ending=_exit_codes("disorder found (-c, -C), or an invalid WORD"),
     ),

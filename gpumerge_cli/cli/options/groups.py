@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import KernelName, TileLoad
     from gpumerge_cli.order.key_kinds import KeyKind
+    from gpumerge_cli.order.rules import Quotes
 
 
 _LETTERS = {
@@ -124,6 +125,8 @@ class LineOptions(ItemOptions):
     """The options of lines that a join has, too."""
 
     csv: bool
+    quotes: Literal["csv", "none", "backslash"]
+    line_ends: Literal["first", "lf", "crlf"] | None
     field_separator: str | None
     zero_terminated: bool
     dictionary_order: bool
@@ -140,6 +143,7 @@ class LineOptions(ItemOptions):
     year: int | None
     thousands: str | None
     decimal: str | None
+    locale: str | None
     invalid: Literal["error", "first", "last"] | None
     stable: bool
     last_resort: bool
@@ -148,6 +152,11 @@ class LineOptions(ItemOptions):
     def format_switch(self) -> str:
         """The switch that asks for a format; "" if none is on."""
         return next((switch for parameter, switch in FORMAT_SWITCHES.items() if self.__dict__[parameter]), "")
+
+    @property
+    def quote_rule(self) -> Quotes:
+        """The meaning of quotes as orders name it."""
+        return "doubled" if self.quotes == "csv" else self.quotes
 
     @property
     def letters(self) -> set[str]:
@@ -170,6 +179,10 @@ class OrderOptions(RecordOptions, LineOptions):
     """The items of one or several inputs, and their order."""
 
     header: int
+    record_start: str | None
+    header_prefix: str | None
+    headers: Literal["identical", "first", "union"]
+    schema: Literal["same", "union", "intersect"]
     key: tuple[str, ...]
     sort: str | None
     time: bool
@@ -179,6 +192,22 @@ class OrderOptions(RecordOptions, LineOptions):
     random_source: str | None
     sequence: tuple[str, ...]
     """The parameters key and field, one for each -k and --field of the command line, in its order."""
+
+    @property
+    def format_switch(self) -> str:
+        """See LineOptions. A schema asks for its format, unless another option names one."""
+        of_schema = self.schema != "same" and self.format is None
+        return super().format_switch or (FORMAT_SWITCHES["csv"] if of_schema else "")
+
+    @property
+    def header_lines(self) -> int:
+        """Lines of header behind those with a prefix: names of columns for a schema imply one."""
+        return self.header or int(self.schema != "same" and self.header_prefix is None)
+
+    @property
+    def has_header(self) -> bool:
+        """Whether an option says that files have a header."""
+        return self.header_lines > 0 or self.header_prefix is not None
 
     @property
     def keys_alone(self) -> bool:

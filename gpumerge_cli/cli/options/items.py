@@ -39,7 +39,10 @@ INPUT = (
         not_with=(
             NotWith(("files",), "{other}: the inputs are given by {option} already", "use files or {option}"),
             NotWith(
-                ("format", "dtype", "record-size", "key-offset", "key-size", "field", "csv", "header"),
+                (
+                    "format", "dtype", "record-size", "key-offset", "key-size", "field", "csv", "header",
+                    "header-prefix", "schema",
+                ),
                 "{option} are numbers or lines", "leave {others} out",
             ),
         ),
@@ -92,6 +95,25 @@ INPUT = (
         project=True,
     ),
     Option(
+        "quotes", "Input", _KEYED,
+        "The meaning of quotes in CSV. csv: they enclose fields, and one in a field is written twice. none: they are "
+        "text. backslash: as csv, and a backslash makes a quote, a separator or another backslash behind it text.",
+        kind="text", choices=("csv", "none", "backslash"), default="csv", project=True,
+    ),
+    Option(
+        "line-ends", "Input", _KEYED,
+        "A carriage return ahead of a newline is no part of its line. The output's lines end as the first input's do "
+        "(first), in newlines (lf), or in both (crlf).",
+        kind="text", choices=("first", "lf", "crlf"), project=True,
+    ),
+    Option(
+        "record-start", "Input", _ORDERED,
+        "Records of several lines: one begins with each line that has a time, or that REGEX matches, an extended "
+        "regular expression of POSIX. Its other lines follow it. Keys lie in its first line.",
+        kind="text", placeholder="time|REGEX",
+        not_with=(NotWith(("zero-terminated", "csv"),),),
+    ),
+    Option(
         "header", "Input", ("join",),
         "The first line of each file is its header. The joined headers are written first.", gnu=True,
     ),
@@ -107,6 +129,26 @@ INPUT = (
     ),
     Option(
         "header", "Input", ("check", "path"), "Each file begins with N lines of header.", kind="number", default=0,
+    ),
+    Option(
+        "header-prefix", "Input", _ORDERED,
+        "The first lines of each file that begin with TEXT are its header, however many, as those of VCF with '#' and "
+        "of SAM with @. With --header N, so do N lines behind them. Column names are in the last line of the header.",
+        kind="text", placeholder="TEXT",
+    ),
+    Option(
+        "headers", "Input", _ORDERED,
+        "The header of the output if those of files differ: identical makes that an error, first takes the first one, "
+        "and union has all lines of all headers, each once, the line of columns last. In a union, two definitions of "
+        "one ID, as VCF and SAM have them, must be alike.",
+        kind="text", choices=("identical", "first", "union"), default="identical",
+    ),
+    Option(
+        "schema", "Input", _ORDERED,
+        "The columns of CSV files whose columns differ, or come in another order, by the names in their headers: union "
+        "has the columns of all files, empty where a file lacks them, and intersect those that all files have. Every "
+        "file needs the columns of keys. By default, all headers must be the same.",
+        kind="text", choices=("same", "union", "intersect"), default="same",
     ),
     Option(
         "zero-terminated", "Input", _KEYED, "Lines end with NUL, not with newline.", letter="z", gnu=True, project=True,
@@ -161,14 +203,14 @@ ORDER = (
     ),
     Option(
         "field-separator", "Order", _ORDERED,
-        "The byte between fields, \\0 for NUL and \\t for a tab; by default a field begins with its blanks.",
-        letter="t", kind="text", placeholder="BYTE", gnu=True, project=True,
+        "The text between fields, as , or ||; \\0 for NUL, \\t for a tab; by default a field begins with its blanks.",
+        letter="t", kind="text", placeholder="SEPARATOR", gnu=True, project=True,
     ),
     Option(
         "field-separator", "Order", ("join",),
-        "The byte between fields, \\0 for NUL and \\t for a tab; '' if a whole line is one field. By default blanks "
-        "separate fields, however many, and one space is written.",
-        letter="t", kind="text", placeholder="BYTE", gnu=True, project=True,
+        "The text between fields, as , or ||; \\0 for NUL, \\t for a tab; '' if a whole line is one field. By default "
+        "blanks separate fields, however many, and one space is written.",
+        letter="t", kind="text", placeholder="SEPARATOR", gnu=True, project=True,
     ),
     Option(
         "ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", gnu=True, project=True,
@@ -258,6 +300,12 @@ ORDER = (
         "decimal", "Order", _KEYED,
         "The byte ahead of a number's fraction, for n, h and g: --decimal , reads 1234,50. A point by default.",
         kind="text", placeholder="BYTE", project=True,
+    ),
+    Option(
+        "locale", "Order", _KEYED,
+        "Text compares as in the locale NAME, as de_DE.UTF-8, and numbers and months are read as it writes them; env "
+        "is that of LC_ALL, LC_COLLATE or LANG. By default bytes compare, as in the locale C.",
+        kind="text", placeholder="NAME|env", neutral=True,
     ),
     Option(
         "order-list", "Order", _KEYED,

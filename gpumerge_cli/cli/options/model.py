@@ -101,7 +101,7 @@ class Option:
     settable: bool = True
     """The environment and configuration files may set it."""
     neutral: bool = False
-    """It changes no byte of the output, so it may be set for sort, too."""
+    """It may be set for sort, too: it changes no byte of the output, or is the user's wish for all commands."""
     project: bool = False
     """A project's file may set it: it only chooses the order, the form of output or the use of the machine, and names
     no program, address or path outside of the project's folder."""

@@ -21,10 +21,12 @@ from gpumerge_cli.order.rules import NUL, LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
+    from gpumerge_cli.formats.csv_quotes import CsvShape
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.order.equals import Margin
+    from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
 
@@ -37,9 +39,9 @@ class Csv(Format):
     spelling = SPELLING
     word = SPELLING.items
     option = SPELLING.option
-    readings = 1
     names_in_header = True
     takes_separator = True
+    has_schemas = True
     is_implied = True
     tables: Mapping[str, bytes] = {".csv": b",;", ".tsv": b"\t"}
     separators = b"\t;,"
@@ -49,16 +51,23 @@ class Csv(Format):
     )
     unchanged_by = "if such a key is all, end it in its field, as -k 2,2"
 
+    def readings(self, items: Items) -> int:
+        """See Format."""
+        return 1
+
     def check_items(self, items: Items) -> None:
         """See Format."""
         if items.terminator == NUL:
             raise UsageError("records of CSV end in newlines", way_out="leave -z out")
+        if items.record_start:
+            what = "--record-start: records of CSV have lines within quotes"
+            raise UsageError(what, way_out="leave it out, or leave --csv and --field out")
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         """See Format. The source has the lines of the file; `prepared` makes records of them."""
         from gpumerge_cli.formats.line_source import LineSource
 
-        return LineSource(file, layout.items.terminator, layout.items.header_lines, marked=True)
+        return LineSource(file, layout.items.terminator, layout.items.header, marked=True)
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:
         """See Format."""
@@ -77,13 +86,20 @@ class Csv(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format."""
+        from gpumerge_cli.formats.csv_dialect import dialect_of
         from gpumerge_cli.formats.csv_lines import records_of
         from gpumerge_cli.formats.line_source import LineSource
         from gpumerge_cli.order.kinds import Order
 
         lines = [source for source in sources if isinstance(source, LineSource)]
-        records = records_of(lines, layout.items.line_order, progress)
-        copied = records.shown is not None
+        shapes: Sequence[CsvShape | None] = ()
+        if layout.items.schema != "same":
+            from gpumerge_cli.formats.csv_schema import arranged
+
+            found = arranged(lines, layout.items, dialect_of(layout.items.line_order), progress)
+            lines, shapes = found.sources, found.shapes
+        records = records_of(lines, layout.items.line_order, progress, layout.items.line_ends, shapes)
+        copied = records.shown is not None or bool(shapes)
         return PreparedSources(
             tuple(records.sources), Order.lines(records.order), Written(records.shown), is_copied=copied
         )
@@ -97,9 +113,10 @@ class Csv(Format):
 
     def same_header(self, header: bytes, other: bytes, items: Items) -> bool:
         """See Format. Quotes make no difference either."""
-        from gpumerge_cli.formats.csv_lines import same_fields, separator_of
+        from gpumerge_cli.formats.csv_dialect import dialect_of
+        from gpumerge_cli.formats.csv_lines import same_fields
 
-        return same_fields(header, other, separator_of(items.line_order))
+        return same_fields(header, other, dialect_of(items.line_order))
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
         """See Format. The column is the first one of the records, or the last one."""
@@ -123,17 +140,17 @@ class Csv(Format):
 
         check_join(sources, order, filler)
 
-    def header_names(self, header: bytes, separator: int) -> Sequence[bytes]:
+    def header_names(self, header: bytes, join: Join) -> Sequence[bytes]:
         """See Format."""
         from gpumerge_cli.formats.csv_joins import raw_fields
 
-        return raw_fields(header, separator)
+        return raw_fields(header, join.between, join.quotes)
 
-    def joined_header(self, header: bytes, columns: Sequence[tuple[int, int]], separator: int) -> bytes:
+    def joined_header(self, header: bytes, join: Join) -> bytes:
         """See Format. Names of B that other columns have get suffixes."""
         from gpumerge_cli.formats.csv_joins import with_distinct_names
 
-        return with_distinct_names(header, columns, separator)
+        return with_distinct_names(header, join)
 
     def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
         """See Format. The column is the first one."""

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.formats.format import FORMATS, Format
 from gpumerge_cli.formats.names import FORMAT_MODULES
+from gpumerge_cli.formats.schema import common_columns
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.items import Items
 
 for _module in FORMAT_MODULES.values():
     import_module(f"{__package__}.{_module}")
@@ -56,6 +61,17 @@ def names_columns(name: str) -> bool:
     """True if a format of that name has lines of columns that keys may name."""
     one = FORMATS.get(name)
     return one is not None and one.holds == "lines" and one.names_in_header
+
+
+def columns_of_all(format: Format, files: Sequence[str], items: Items) -> tuple[str, ...]:
+    """The names of the columns that files have together by items.schema; () if all are empty.
+
+    Raises InputError for a file without names or with two columns of one name, and if files have no column in common.
+    """
+    found = [(file, format.columns(file, items)) for file in files]
+    headers = [(file, [one.name for one in columns]) for file, columns in found if columns is not None]
+    line = "" if items.header_prefix else f":{items.header_lines}"
+    return common_columns([(f"{file}{line}", names) for file, names in headers], items.schema)
 
 
 def means_table(suffix: str) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.formats.format import Counted, Format, Layout, Named, Written, register_format
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.format import Counted, Format, Layout, Named, PreparedSources, Written, register_format
+from gpumerge_cli.order.rules import NUL
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
@@ -24,16 +28,66 @@ class Text(Format):
     about = "lines of text"
     word = "text"
 
+    def check_items(self, items: Items) -> None:
+        """See Format."""
+        if items.line_order.quotes != "doubled":
+            what = f"--quotes {items.line_order.quotes}: fields of plain lines are never quoted"
+            raise UsageError(what, way_out="leave it out; --csv or --field reads fields that may be quoted")
+        if not items.record_start and not items.line_ends:
+            return
+        option = "--record-start" if items.record_start else "--line-ends"
+        if items.terminator == NUL:
+            raise UsageError(f"{option} and -z: lines end in newlines, or in NUL", way_out="leave one of the two out")
+        if items.shown is not None:
+            raise UsageError(
+                f"{option} and --debug: keys of such lines are not underlined", way_out="leave --debug out"
+            )
+        if items.record_start:
+            from gpumerge_cli.formats.line_records import pattern_of
+            from gpumerge_cli.native.record_starts import check_pattern
+
+            pattern = pattern_of(items.record_start)
+            if pattern is not None:
+                check_pattern(pattern)
+
+    def readings(self, items: Items) -> int:
+        """See Format."""
+        return int(bool(items.record_start or items.line_ends))
+
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         """See Format."""
         from gpumerge_cli.formats.line_source import LineSource
 
         items = layout.items
-        return LineSource(file, items.terminator, items.header_lines, marked=not items.plain)
+        return LineSource(file, items.terminator, items.header, marked=not items.plain)
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
         """See Format. The numbers stand beside lines, in no column of theirs."""
         return Counted(margin, head, written)
+
+    def prepared(
+        self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
+    ) -> PreparedSources:
+        """See Format."""
+        items = layout.items
+        if not items.record_start and not items.line_ends:
+            return super().prepared(sources, layout, progress)
+        from gpumerge_cli.formats.line_ends import shown_with, without_returns, written_end
+        from gpumerge_cli.formats.line_records import records_of_lines
+        from gpumerge_cli.formats.line_source import LineSource
+        from gpumerge_cli.order.kinds import Order
+
+        lines = [source for source in sources if isinstance(source, LineSource)]
+        order, newline = items.line_order, b"\n"
+        if items.line_ends:
+            newline = written_end(items.line_ends, lines)
+            advance = (lambda number, share: None) if items.record_start else progress
+            lines = [without_returns(source, partial(advance, number)) for number, source in enumerate(lines)]
+        shown = shown_with(newline)
+        if items.record_start:
+            lines, order, shown = records_of_lines(lines, items, newline, progress)
+        copied = any(line is not source for line, source in zip(lines, sources, strict=True))
+        return PreparedSources(tuple(lines), Order.lines(order), Written(shown), is_copied=copied)
 
     def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
         """See Format. A tab stands behind each name."""

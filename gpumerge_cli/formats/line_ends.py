@@ -1,0 +1,66 @@
+"""Lines that end in a carriage return and a newline, beside others: compared without it, and written with one end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import IO, Literal
+
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.line_source import LineSource
+
+LineEnds = Literal["", "first", "lf", "crlf"]
+"""The ends of the output's lines: those of the inputs, each as it stands; or those of the first line of all inputs, a
+newline, or a carriage return and a newline, while a carriage return ahead of a newline is no part of a line."""
+_PIECE = 1 << 20
+
+
+def written_end(ends: LineEnds, sources: Sequence[LineSource]) -> bytes:
+    """The bytes that the output's lines end in. ends: not ""."""
+    if ends != "first":
+        return b"\r\n" if ends == "crlf" else b"\n"
+    for source in sources:
+        last = b""
+        for data in source.file.pieces(_PIECE):
+            at = data.find(b"\n")
+            if at >= 0:
+                return b"\r\n" if (last + data[:at]).endswith(b"\r") else b"\n"
+            last = data[-1:]
+    return b"\n"
+
+
+def without_returns(source: LineSource, progress: Callable[[float], None], *, end: bytes = b"\n") -> LineSource:
+    """The source without carriage returns ahead of the ends of its lines; itself if it has none, else it is closed."""
+    if not any(b"\r" + end in data for data in _pieces(source.file)):
+        return source
+
+    def write(out: IO[bytes]) -> None:
+        for data in _pieces(source.file):
+            out.write(data.replace(b"\r" + end, end))
+            progress(len(data) / source.file.size)
+
+    copy = LineSource(source.file.replaced(write), end[0], source.requested_header, marked=source.marked)
+    copy.left_out = source.left_out
+    copy.origin = source.held if source.origin is None else source.origin
+    return copy
+
+
+def with_ends(lines: bytes, *, newline: bytes, end: bytes = b"\n") -> bytes:
+    """Lines that end in `end`, with newlines in its place. Newlines within a line stay as they are."""
+    return lines.replace(end, newline)
+
+
+def shown_with(newline: bytes) -> Callable[[bytes], bytes] | None:
+    """The function that gives lines these ends; None if they have them."""
+    return None if newline == b"\n" else partial(with_ends, newline=newline)
+
+
+def _pieces(file: SeekableInput) -> Iterator[bytes]:
+    """The content, no piece of which ends in a carriage return unless the file does."""
+    held = b""
+    for data in file.pieces(_PIECE):
+        data = held + data
+        held = b"\r" * data.endswith(b"\r")
+        yield data.removesuffix(held) if held else data
+    if held:
+        yield held

@@ -1,0 +1,78 @@
+"""--line-ends: a carriage return ahead of a newline is no part of a line, and the output has ends of one kind."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.formats import line_ends
+
+SEED = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or random.randrange(1 << 30)
+
+
+def random_lines(chance: random.Random) -> list[bytes]:
+    return sorted({b"".join(chance.choices([b"a", b"b,", b"\r", b" "], k=chance.randrange(5))) for _ in range(20)})
+
+
+def bare(line: bytes) -> bytes:
+    return line.removesuffix(b"\r")
+
+
+@pytest.mark.parametrize("ends", ["first", "lf", "crlf"])
+def test_mixed_ends(ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(line_ends, "_PIECE", 3)
+    for number in range(25):
+        chance = random.Random(f"{SEED} {ends} {number}")
+        data = []
+        for name in "ab":
+            lines = sorted({bare(line) for line in random_lines(chance)})
+            both = [b"\n", b"\r\n"]
+            wanted = chance.choice([both[:1], both[1:], both])
+            data.append(b"".join(line + chance.choice(wanted) for line in lines))
+            Path(name).write_bytes(data[-1])
+        first = re.match(rb"[^\n]*?(\r?\n)", data[0])
+        assert first is not None
+        end = {"first": first[1], "lf": b"\n", "crlf": b"\r\n"}[ends]
+        every = sorted(bare(line) for each in data for line in each.split(b"\n")[:-1])
+        for command, expected in (
+            (["sort"], every), (["merge", "-q"], every), (["merge", "-q", "-u"], sorted(set(every))),
+        ):  # fmt: skip
+            assert invoke([*command, "--line-ends", ends, "a", "b", *["-o", "out"]]) == 0
+            assert Path("out").read_bytes() == b"".join(line + end for line in expected), (SEED, number, command)
+        assert invoke(["check", "-q", "--line-ends", ends, "a"]) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["k,v\n1,x\n2,y\n", 'k,v\n1,"x\r\nz"\n2,y\n', 'k,v\n1,"x""\r\nz"\n2,y\n', 'k,v\n1,x"q\n2,y\n']
+)
+@pytest.mark.parametrize("keys", [["--field", "k"], ["--csv", "--header", "1", "-k", "1"]])
+def test_csv_keeps_what_quotes_enclose(
+    text: str, keys: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a").write_bytes(text.encode())
+    crlf = re.sub(r"(?<!\r)\n", "\r\n", text).encode()
+    Path("b").write_bytes(crlf)
+    header, record = (crlf.split(b"\r\n", 1)[0], crlf.split(b"\r\n", 1)[1].rsplit(b"\r\n", 2)[0])
+    for ends, end in (("lf", b"\n"), ("crlf", b"\r\n"), ("first", b"\n")):
+        assert invoke(["merge", "-q", "-u", *keys, "--line-ends", ends, "a", "b", "-o", "out"]) == 0
+        assert Path("out").read_bytes() == end.join([header, record, b"2,y", b""]), ends
+
+
+def test_a_join_and_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a").write_bytes(b"1 x\r\n2 y\r\n")
+    Path("b").write_bytes(b"1 z\n3\n")
+    assert invoke(["join", "-q", "--line-ends", "first", "a", "b", "-o", "1.2,0,2.2", "--output", "out"]) == 0
+    assert Path("out").read_bytes() == b"x 1 z\r\n"
+    Path("a").write_bytes(b"> 2\r\n x\r\n> 1\r\n")
+    assert invoke(["sort", "--line-ends", "lf", "--record-start", "^> [0-9]$", "a", "-o", "out"]) == 0
+    assert Path("out").read_bytes() == b"> 1\n> 2\n x\n"
+    assert invoke(["sort", "--line-ends", "first", "--record-start", "^> [0-9]$", "a", "-o", "out"]) == 0
+    assert Path("out").read_bytes() == b"> 1\r\n> 2\r\n x\r\n"
