@@ -138,10 +138,10 @@ def job_to_output(
 def margin_of(options: CountOptions) -> Margin | None:
     """The counts that --count or --count-to asks for, with the column of --source; None without any of them."""
     if options.count_to is not None:
-        return Margin("apart", file=options.count_to, source=options.source)
+        return Margin("apart", file=options.count_to, title=options.source)
     if options.count is None and options.source is None:
         return None
-    return Margin(options.count, source=options.source)
+    return Margin(options.count, title=options.source)
 
 
 def launch_of(options: LaunchOptions) -> LaunchRequest:

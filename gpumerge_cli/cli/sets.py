@@ -61,9 +61,9 @@ def _columns(options: CompareOptions) -> Operation:
     if hides.count(False) == 1 and total is None:
         equals = Equals.INTERSECT if not options.without_both else Equals.DIFFERENCE
         turned = not options.without_second
-        margin = None if options.source is None else Margin(source=options.source)
+        margin = None if options.source is None else Margin(title=options.source)
         return Operation(check=options.check, equals=equals, margin=margin, name="compare", turned=turned)
     ahead = [b"", between * (not hides[0]), between * ((not hides[0]) + (not hides[1]))]
     first, second, both = (None if hide else text for hide, text in zip(hides, ahead, strict=True))
-    margin = Margin(columns=(both, first, second), total=total, source=options.source)
+    margin = Margin(columns=(both, first, second), total=total, title=options.source)
     return Operation(check=options.check, equals=Equals.UNION, margin=margin, name="compare")

@@ -43,7 +43,7 @@ def plan_local_runs(
     if whole is not None:
         return _whole(job, inputs, output, whole)
     chosen, spilled = _budget_by_pieces(job, inputs, backend, memory)
-    named = job.operation.margin is not None and job.operation.margin.source is not None
+    named = job.operation.margin is not None and job.operation.margin.title is not None
     pieces = sort_pieces(inputs.sources, chosen.chunk_bytes, apart=named)
     if _need_no_merge(job, inputs, backend, pieces, chosen.chunk_bytes):
         return _whole(job, inputs, output, ChunkBudget(chosen.workers, min(chosen.chunk_bytes, PART_BYTES)))

@@ -13,8 +13,8 @@ from gpumerge_cli.order.equals import SETS, Margin
 
 def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
     """The margin, and the inputs as they are written with it. Raises UsageError for items that take no text."""
-    if margin.source is not None:
-        margin, inputs = _named(margin, margin.source, inputs)
+    if margin.title is not None:
+        margin, inputs = _named(margin, margin.title, inputs)
     if margin.count == "apart" or not margin.groups:
         return margin, inputs
     format, name = inputs.layout.format, inputs.sources[0].name
@@ -75,7 +75,7 @@ def by_cpu(job: Job) -> str:
     if job.items.lines is not None and not job.items.lines.gpu:
         return made_by_cpu("orders by a locale" if job.items.lines.by_locale else "orders by such keys")
     margin = job.operation.margin
-    if margin is not None and margin.source is not None:
+    if margin is not None and margin.title is not None:
         return made_by_cpu("columns of sources")
     return made_by_cpu("columns") if margin is not None and margin.count is None else ""
 

@@ -123,8 +123,8 @@ class Margin:
     for no such line."""
     separator: bytes = b""
     """The byte between a number and the fields beside it, where numbers are a column; b"" for the forms of `count`."""
-    source: str | None = None
-    """The name of a column of the names of inputs, one for each line; None for no such column."""
+    title: str | None = None
+    """The title of a column of the names of inputs, one for each line; None for no such column."""
     names: tuple[bytes, ...] = ()
     """The text directly ahead of the lines of each input, where there is such a column."""
     file: str | None = None

@@ -163,7 +163,7 @@ def test_names_of_runs(entry: str, chance: random.Random) -> None:  # noqa: F811
         runs = runs if entry == "gm_sort" else list(map(sorted, runs))
         rows = Rows(library, order, [b"".join(line + b"\n" for line in run) for run in runs], chance.choice([1, 3]))
         try:
-            margin = margin_spec(Margin(source="source", names=tuple(names)))
+            margin = margin_spec(Margin(title="source", names=tuple(names)))
             library.gm_margin(rows._room, lib.ctypes.byref(margin))
             found = rows.run(entry, Equals.ALL)
             named = sorted(
