@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 import gpumerge_cli
 from gpumerge_cli import InputError, TextKey, UsageError
+from gpumerge_cli.arrays import text_images
 from gpumerge_cli.arrays.text_key import TEXT_KINDS, TextKind
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.native.texts import text_ranks
 from gpumerge_cli.order.rules import LineOrder
 from tests.linekeys import Reversed, is_at_fault, key_of
 from tests.random_values import INVALID, LISTED, NULLS, RANDOM
@@ -223,6 +226,17 @@ def test_a_field_of_records_is_read() -> None:
     assert gpumerge_cli.sort(raw, text="size").tobytes() == b"1k2M"
 
 
+def test_empty_lists_hold_texts() -> None:
+    assert gpumerge_cli.sort([], text="size").tolist() == []
+    assert gpumerge_cli.argsort((), text="size").tolist() == []
+    assert gpumerge_cli.merge([], [], text="size").dtype.kind == "U"
+    assert [found.tolist() for found in gpumerge_cli.join([], [], text="size")] == [[], []]
+    assert gpumerge_cli.rank_of([[], []], [], text="size").tolist() == []
+    assert gpumerge_cli.rank_of([["1k"]], [], text="size").shape == (0,)
+    of_several_widths = gpumerge_cli.merge([], np.array(["1k"]), np.array(["2000"]), text="size")
+    assert of_several_widths.tolist() == ["1k", "2000"]
+
+
 @pytest.mark.parametrize("dtype", ["S0", "S1", "U0"])
 def test_empty_arrays_and_empty_texts(dtype: str) -> None:
     for size in (0, 2):
@@ -251,6 +265,30 @@ def test_keys_are_values() -> None:
     assert len({key, restored}) == 1
 
 
+def test_keys_keep_the_items_of_iterators_and_lists() -> None:
+    values = ["NA"]
+    key = TextKey("list", null_values=values, order_list=iter(["b", "a"]))
+    values.append("b")
+    same = TextKey("list", null_values=np.array(["NA"]), order_list=("b", "a"))
+    for each in (key, same, pickle.loads(pickle.dumps(key)), replace(key, nulls=None)):
+        assert (each, hash(each)) == (same, hash(same))
+        assert gpumerge_cli.sort(["a", "NA", "b"], text=each).tolist() == ["b", "a", "NA"]
+    assert TextKey("size", order_list=[]) == TextKey("size")
+    assert TextKey("time", year=np.int64(2024)) == TextKey("time", year=2024)  # type: ignore[arg-type]
+
+
+def test_counts_take_the_threads_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+
+    def ranks(order: Any, texts: Any, width: int, images: Any, threads: int) -> int | None:
+        taken.append(threads)
+        return text_ranks(order, texts, width, images, threads)
+
+    monkeypatch.setattr(text_images, "text_ranks", ranks)
+    gpumerge_cli.sort(np.array([b"2k", b"1k"]), text="size", threads=3, counts=True)
+    assert set(taken) == {3}
+
+
 @pytest.mark.parametrize(
     ("given", "what"),
     [
@@ -258,9 +296,11 @@ def test_keys_are_values() -> None:
         ({"kind": 5}, "5 is not a kind of text; use "),
         ({"kind": "size", "zone": "UTC"}, "zone='UTC' means nothing for 'size'; leave it out"),
         ({"kind": "numeric", "invalid": "last"}, "invalid='last' means nothing for 'numeric'"),
-        ({"kind": "size", "order_list": ["a"]}, r"order_list=\['a'\] means nothing for 'size'"),
+        ({"kind": "size", "order_list": ["a"]}, r"order_list=\('a',\) means nothing for 'size'"),
         ({"kind": "time", "zone": "Berlin"}, "zone=Berlin: there is no such zone; did you mean Europe/Berlin?"),
         ({"kind": "time", "zone": 5}, "zone=5 is not a text"),
+        ({"kind": "numeric", "thousands": 5}, "thousands=5 is not a text"),
+        ({"kind": "numeric", "decimal": 0.5}, "decimal=0.5 is not a text"),
         ({"kind": "time", "year": 20000}, "year=20000 is not a year; give one as 2024"),
         ({"kind": "time", "year": "2024"}, "year='2024' is not a year"),
         ({"kind": "time", "time_format": "%Q"}, "time_format=%Q: %Q reads no part of a time; use letters from "),
@@ -276,6 +316,10 @@ def test_keys_are_values() -> None:
             {"kind": "numeric", "thousands": "."},
             "thousands= and the fraction have the same separator '.'",
         ),
+        ({"kind": "numeric", "decimal": b","}, "decimal=b',' is not a text"),
+        ({"kind": "list", "order_list": {"a", "b"}}, r"order_list=\{.*\} has no order; give a list"),
+        ({"kind": "time", "year": True}, "year=True is not a year"),
+        ({"kind": "time", "year": 2024.0}, "year=2024.0 is not a year"),
         ({"kind": "numeric", "decimal": "1"}, "decimal=: invalid separator '1'"),
     ],
 )
@@ -306,6 +350,8 @@ SIZES = np.array([b"1", b"x"])
         (lambda: gpumerge_cli.sort(SIZES, text="bytes", devices=[0]), "does not go with devices"),
         (lambda: gpumerge_cli.sort(np.zeros(1, [("a", "S1")]), text="size"), "records need a key"),
         (lambda: gpumerge_cli.sort(SIZES, key="a", text="size"), "have no field 'a'"),
+        (lambda: gpumerge_cli.sort(np.zeros(2, [("a", "S1", 2)]), key="a", text="size"), "the field is an array"),
+        (lambda: gpumerge_cli.argsort(np.zeros(2, [("a", "U1", 2)]), key="a", text="size"), "the field is an array"),
         (lambda: gpumerge_cli.rank_of([SIZES[:1]], 5, text="size"), "items of int64 are not text"),
         (
             lambda: gpumerge_cli.merge(np.array([b"2", b"1k", b"1"]), text="size", check=True),

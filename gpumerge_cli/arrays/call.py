@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gpumerge_cli.arrays.common_dtype import as_arrays
+from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS, as_arrays
 from gpumerge_cli.arrays.keys import Array, ArrayKeys, keys_in
 from gpumerge_cli.arrays.options import (
     check_aligned,
@@ -68,7 +68,7 @@ class Call:
         values, key, descending, out, backend, device, threads, check, listed, text = options
         if check is not False:
             options = options._replace(check=flag("check", check))
-        given = as_arrays(arrays)
+        given = as_arrays(arrays, empty="" if text is None else EMPTY_TEXTS)
         keys = ArrayKeys.of(given, key, descending, text)
         on_device = same_side(given)
         if threads is not None:

@@ -14,15 +14,20 @@ from gpumerge_cli.arrays.options import in_native_order
 _LISTS = (list, tuple)  # made once: calls on small arrays are short
 _NUMBERS = "biufc"
 _TEXT = "UT"
+EMPTY_TEXTS = "U1"
+"""The dtype of lists without items, in calls that read text."""
 
 
-def as_arrays(given: Sequence[Any], *, payload: bool = False) -> list[Any]:
+def as_arrays(given: Sequence[Any], *, payload: bool = False, empty: str = "") -> list[Any]:
     """The NumPy or CuPy arrays of a call, as as_array gives each. Lists and tuples among them take a common dtype.
 
-    Beside arrays it is the arrays' dtype, else the one of numpy.result_type. An empty list takes any. If the dtype
-    does not hold every value of the lists, they keep their own dtypes.
+    Beside arrays it is the arrays' dtype, or that of their widest texts, else the one of numpy.result_type. An empty
+    list takes any. If the dtype does not hold every value of the lists, they keep their own dtypes. empty: the dtype
+    of the lists where all of `given` are empty lists; by default NumPy's.
     """
     found = [as_array(each, payload=payload) for each in given]
+    if empty and all(isinstance(each, _LISTS) and array.size == 0 for each, array in zip(given, found, strict=True)):
+        return [array.astype(empty) for array in found]
     for each in given:
         if isinstance(each, _LISTS):
             return _alike(given, found)
@@ -63,7 +68,10 @@ def _common(of_arrays: list[np.dtype[Any]], of_lists: list[np.dtype[Any]]) -> np
     """The dtype that lists take; None if there is none."""
     if of_arrays:
         one = in_native_order(of_arrays[0])
-        return of_arrays[0] if all(in_native_order(other) == one for other in of_arrays) else None
+        if all(in_native_order(other) == one for other in of_arrays):
+            return of_arrays[0]
+        is_text = {each.kind for each in of_arrays} in ({"S"}, {"U"})
+        return max(of_arrays, key=lambda each: each.itemsize) if is_text else None
     try:
         return np.result_type(*of_lists)
     except (TypeError, ValueError):  # no items at all, or items of different kinds

@@ -8,18 +8,17 @@ import numpy as np
 
 from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
-from gpumerge_cli.engine.resources import cores
 
 
-def counted(found: Any, keys: ArrayKeys | None, *, moved: bool) -> Any:
+def counted(found: Any, keys: ArrayKeys | None, threads: int, *, moved: bool) -> Any:
     """(keys, counts), or (keys, values, counts), of sorted keys, or of (keys, values) if `moved`.
 
-    found: NumPy's or CuPy's arrays; waits for a GPU. keys: of the items; None if these are their own keys. Counts are
-    int64.
+    found: NumPy's or CuPy's arrays; waits for a GPU. keys: of the items; None if these are their own keys. threads: of
+    the host, for text. Counts are int64.
     """
     items, *values = found if moved else (found,)
     if not is_cupy(items):
-        compared = items if keys is None else keys.comparable([items], cores())[0]
+        compared = items if keys is None else keys.comparable([items], threads)[0]
         return _counted(np, items, values, compared)
     import cupy
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.common_dtype import cast_exactly
+from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS, cast_exactly
 from gpumerge_cli.arrays.interchange import check_unmasked, is_cupy, name_of
 from gpumerge_cli.arrays.keys import Array, ArrayKeys
 from gpumerge_cli.engine.ranks import FixedRanks
@@ -46,6 +46,8 @@ def as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
 def as_texts(items: Any) -> Array:
     """Items as an array of S or U. Raises UsageError if they are not text."""
     found = as_listed(items, "items are not an array")
+    if isinstance(items, list | tuple) and found.size == 0:
+        return found.astype(EMPTY_TEXTS)
     if found.dtype.kind not in "SUV" or found.dtype.names:
         raise UsageError(f"items of {found.dtype} are not text", way_out="give keys of S or U")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from gpumerge_cli.arrays.call import CallOptions
-from gpumerge_cli.arrays.common_dtype import as_arrays
+from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS, as_arrays
 from gpumerge_cli.arrays.equal_pairs import HOWS, How
 from gpumerge_cli.arrays.options import short_repr
 from gpumerge_cli.arrays.run import run_call
@@ -92,7 +92,7 @@ def join(
     """
     if not isinstance(how, str) or how not in HOWS:
         raise UsageError(f"how={short_repr(how)} is not a kind of join", way_out=f"use {', '.join(HOWS)}")
-    given = as_arrays([a, b])
+    given = as_arrays([a, b], empty="" if text is None else EMPTY_TEXTS)
     for array in given:
         if array.dtype.names:
             raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")

@@ -75,7 +75,7 @@ class ArrayKeys:
             from gpumerge_cli.arrays.text_key import as_text_key  # only here: few calls need these modules
 
             order = as_text_key(text).order(descending=descending)
-            if (field is not None and not path) or leaf.names:
+            if (field is not None and not path) or leaf.names or leaf.subdtype is not None:
                 _order_of_records(items, field, descending)
             if leaf.kind not in "SUV" or leaf.names or leaf.isbuiltin == _REGISTERED or is_cupy(arrays[0]):
                 raise _not_text(leaf, on_device=is_cupy(arrays[0]))

@@ -39,10 +39,10 @@ def run_call(
     if usual is not None and plain and backend in ("auto", "gpu"):
         found = run_prepared(usual, arrays, descending, out, values)
         if found is not None:
-            return counted(found, None, moved=values is not None) if counts else found
+            return counted(found, None, 1, moved=values is not None) if counts else found
     call = Call.of(arrays, options, equals)
     on = DeviceCall(call) if call.on_device else HostCall(call)
     if call.options.check and (disorder := on.first_disorder()) is not None:
         raise call.disorder(*disorder)
     found = work(on)
-    return counted(found, call.keys, moved=values is not None) if counts else found
+    return counted(found, call.keys, call.threads, moved=values is not None) if counts else found

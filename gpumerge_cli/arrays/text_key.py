@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Set as AbstractSet
+from typing import Any, Literal, SupportsIndex
 
 from gpumerge_cli.arrays.options import short_repr
 from gpumerge_cli.dataclass import dataclass, field, replace
@@ -65,24 +66,26 @@ class TextKey:
                 f"{short_repr(self.kind)} is not a kind of text",
                 way_out=did_you_mean(str(self.kind), TEXT_KINDS, f"use {', '.join(TEXT_KINDS)}"),
             )
-        invalid = None if isinstance(self.invalid, str) and self.invalid == "error" else self.invalid
-        listed = None if isinstance(self.order_list, tuple) and not self.order_list else self.order_list
-        given: list[tuple[str, object, bool]] = [
-            ("zone", self.zone, kind.timed), ("year", self.year, kind.timed),
-            ("time_format", self.time_format, kind.timed), ("thousands", self.thousands, kind.separated),
-            ("decimal", self.decimal, kind.separated), ("order_list", listed, kind.source != ""),
-            ("invalid", invalid, kind.typed),
-        ]  # fmt: skip
-        for name, value, needed in given:
-            if not needed and value is not None:
+        needs = {
+            "zone": kind.timed, "year": kind.timed, "time_format": kind.timed, "thousands": kind.separated,
+            "decimal": kind.separated, "order_list": kind.source != "", "invalid": kind.typed,
+        }  # fmt: skip
+        for name in ("null_values", "order_list"):  # an iterator gives its items once, and a list may change
+            object.__setattr__(self, name, _as_tuple(name, getattr(self, name)))
+        for name, needed in needs.items():
+            value = getattr(self, name)
+            if not needed and value is not None and value != type(self).__dict__[name]:
                 raise UsageError(f"{name}={short_repr(value)} means nothing for {self.kind!r}", way_out="leave it out")
         _check_place("nulls", self.nulls, None)
         _check_place("invalid", self.invalid, "error")
+        for name in ("zone", "time_format", "thousands", "decimal"):
+            if not isinstance(getattr(self, name), str | None):
+                raise UsageError(f"{name}={short_repr(getattr(self, name))} is not a text")
         thousands, decimal = number_separators(self.thousands, self.decimal, named="{}=")
         key = LineKey(
             kind.name,
             nulls=self.nulls or "",
-            null_values=tuple(filter(None, _texts("null_values", self.null_values))),
+            null_values=tuple(filter(None, _texts(self.null_values))),
             invalid="" if self.invalid == "error" else self.invalid,
             thousands=thousands,
             decimal=decimal,
@@ -99,7 +102,7 @@ class TextKey:
             return self._times().words()
         if not kind.source:
             return b""
-        values = _texts("order_list", self.order_list)
+        values = _texts(self.order_list)
         seen: set[bytes] = set()
         for value in values:
             if not value or b"\n" in value or value in seen:
@@ -112,13 +115,11 @@ class TextKey:
 
     def _times(self) -> TimeSettings:
         year = self.year
-        if year is not None and (type(year) is not int or not 0 <= year <= LAST_YEAR):
+        is_whole = isinstance(year, SupportsIndex) and not isinstance(year, bool)
+        if year is not None and not (is_whole and 0 <= year <= LAST_YEAR):
             raise UsageError(f"year={short_repr(year)} is not a year", way_out="give one as 2024")
-        for name, value in (("zone", self.zone), ("time_format", self.time_format)):
-            if not isinstance(value, str | None):
-                raise UsageError(f"{name}={short_repr(value)} is not a text")
         years = UNKNOWN_YEAR if year is None else ONE_YEAR
-        settings = TimeSettings(self.zone or "", years, year or 0, self.time_format or "")
+        settings = TimeSettings(self.zone or "", years, int(year or 0), self.time_format or "")
         try:
             settings.words()
         except InvalidTimesError as error:
@@ -137,11 +138,17 @@ def _check_place(name: str, value: Any, other: str | None) -> None:
         raise UsageError(f"{name}={short_repr(value)} is not a place", way_out='use "first" or "last"')
 
 
-def _texts(name: str, values: Any) -> list[bytes]:
-    """Texts without the blanks at their ends, in UTF-8."""
+def _as_tuple(name: str, values: Any) -> tuple[str | bytes, ...]:
+    if name == "order_list" and isinstance(values, AbstractSet):
+        raise UsageError(f"{name}={short_repr(values)} has no order", way_out="give a list")
     is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes)
-    listed = list(values) if is_list else []
+    listed = tuple(values) if is_list else ()
     if not is_list or not all(isinstance(value, str | bytes) for value in listed):
         raise UsageError(f"{name}={short_repr(values)} is not a list of texts", way_out="give them in brackets")
-    encoded = (value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value for value in listed)
+    return listed
+
+
+def _texts(values: Iterable[str | bytes]) -> list[bytes]:
+    """Texts without the blanks at their ends, in UTF-8."""
+    encoded = (value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value for value in values)
     return [value.strip(b" \t\n") for value in encoded]

@@ -55,15 +55,18 @@ def job_of(options: JoinOptions) -> Job:
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
     """The items and the rules by the options. Raises UsageError, or InputError for a header."""
     from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.record_options import RecordRequest
 
     rules, named = rules_of(options, names)
     header = options.header or named
     columns = columns_of(options, names)
     implied = columns.certainty == "implied"
     chosen = chosen_format(options.format, names, columns if implied else requested_columns(options, names))
+    size, offset = _sizes(options)[0], _offsets(options)[0]
     items = Items(
-        chosen.name, lines=rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
-        lines_of_others=rules.rules[1], line_ends=options.line_ends or "",
+        chosen.name, options.dtype, rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
+        records=RecordRequest(size, offset, options.key_size), lines_of_others=rules.rules[1],
+        line_ends=options.line_ends or "",
     )  # fmt: skip
     return items, rules
 
@@ -109,16 +112,24 @@ def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Re
             raise binary_error(binary, option)
         way_out = "leave it out; --output names the file to write" if option == _COLUMNS_OPTION else "leave it out"
         raise UsageError(f"{option}: the items are records, not lines", way_out=way_out)
-    sizes = two_numbers(options.record_size, "--record-size", 1)
-    offsets = two_numbers(options.key_offset, "--key-offset", 0)
     first, second = (
         RecordRequest(size, offset, options.key_size, given.texts, given.option)
-        for size, offset, given in zip(sizes, offsets, given_fields(options), strict=True)
+        for size, offset, given in zip(_sizes(options), _offsets(options), given_fields(options), strict=True)
     )
     items = Items(
         options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),
     )  # fmt: skip
     return items, RecordJoin(_shows(options), _filler(options.empty))
+
+
+def _sizes(options: JoinOptions) -> tuple[int | None, int | None]:
+    """The bytes of a record of A, and of one of B."""
+    return two_numbers(options.record_size, "--record-size", 1)
+
+
+def _offsets(options: JoinOptions) -> tuple[int | None, int | None]:
+    """The first byte of the key in a record of A, and in one of B."""
+    return two_numbers(options.key_offset, "--key-offset", 0)
 
 
 def _of_lines_alone(options: JoinOptions) -> dict[str, object]:

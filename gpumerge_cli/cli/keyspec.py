@@ -21,8 +21,8 @@ _POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{LETTERS}]*)"
 WHOLE_KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
 _OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
 _OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
-SYMBOLS = rf"(?:{'|'.join(TYPED_WORDS)})(?:,[br]+)?|[{LETTERS}]*"
-"""The pattern of the options behind a colon: the word of a typed kind, then letters behind a comma; or letters."""
+SYMBOLS = rf"(?:{'|'.join(TYPED_WORDS)})(?:,r)?|[{LETTERS}]*"
+"""The pattern of the options behind the colon of a column: the word of a typed kind, alone or with r; or letters."""
 _TYPED_KEY = re.compile(rf"(.*):((?:{'|'.join(TYPED_WORDS)})(?:,[br]+)?)", re.DOTALL)
 _TYPED_WORD = re.compile(rf".*:(?:{'|'.join(TYPED_WORDS)})", re.DOTALL)
 _FLAGS = re.compile("[br]+")
@@ -64,10 +64,10 @@ def split_typed(text: str) -> tuple[str, str]:
 
 
 def split_columns(text: str) -> list[str]:
-    """The columns between the commas of a text. The letters b and r behind a typed kind and a comma belong to it."""
+    """The columns between the commas of a text. An r behind a typed kind and a comma belongs to it."""
     words: list[str] = []
     for word in text.split(","):
-        if words and _FLAGS.fullmatch(word) and _TYPED_WORD.fullmatch(words[-1]):
+        if words and word == "r" and _TYPED_WORD.fullmatch(words[-1]):
             words[-1] += f",{word}"
         else:
             words.append(word)

@@ -80,7 +80,7 @@ def _items(command: SortCommand) -> Items:
             )
         if has_columns:
             what = "binary items have no header and no columns of lines"
-            raise UsageError(what, way_out="leave --header and --csv out")
+            raise UsageError(what, way_out=f"leave {' and '.join(_options_of_columns(command))} out")
         return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
     chosen = chosen_format(options.format, command.files, command.keys.columns)
     return Items(
@@ -96,6 +96,16 @@ def _items(command: SortCommand) -> Items:
         record_start=options.record_start or "",
         shown=_underlining(command) if options.debug else None,
     )
+
+
+def _options_of_columns(command: SortCommand) -> list[str]:
+    """The options by which files have a header or columns."""
+    from gpumerge_cli.formats.kinds.lookup import format_named
+
+    name = command.keys.columns.name
+    options = ["--header"] * ("header" in command.options.given or name is None)
+    named = command.options.format is not None
+    return options if name is None else [*options, "--format" if named else format_named(name).option]
 
 
 def _underlining(command: SortCommand) -> Callable[[bytes], bytes]:

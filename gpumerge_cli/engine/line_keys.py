@@ -66,7 +66,7 @@ class LineKeys:
                     "gpumerge: warning: --of '%s': the key %s by %s is not a %s",
                     printable(text), self._order.quoted(value), self._order.key_option(number), key.kind.noun,
                 )  # fmt: skip
-            if key.kind.typed and is_invalid(_order_of_keys(key, rules.locale), 0, value):
+            if key.checked and self._is_invalid(key, value):
                 named = f"the key {self._order.quoted(value)} by {self._order.key_option(number)}"
                 raise UsageError(f"--of '{printable(text)}': {named} {key.kind.complaint}", way_out="write one")
             if self._begins_with_blank(key) and value and value[:1] not in BLANKS:
@@ -98,7 +98,12 @@ class LineKeys:
     def _key(self, number: int, key: LineKey, line: bytes) -> bytes:
         begin, end = key_bounds(self._order, number, line)
         value = self._rules.value_of(line[begin:end])
-        return value.lstrip(BLANKS) if key.kind.skips_blanks and not self._is_line else value
+        if not key.kind.skips_blanks or self._is_line or self._is_invalid(key, value):  # all bytes of these compare
+            return value
+        return value.lstrip(BLANKS)
+
+    def _is_invalid(self, key: LineKey, value: bytes) -> bool:
+        return key.kind.typed and is_invalid(_order_of_keys(key, self._rules.locale), 0, value)
 
     def _begins_with_blank(self, key: LineKey) -> bool:
         """Whether all keys that are not empty begin with a blank, as fields do that blanks separate."""

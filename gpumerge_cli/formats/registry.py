@@ -59,7 +59,9 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
         )
     if one.holds == "lines":
         if dtype is not None:
-            raise UsageError(f"--dtype {dtype}: lines of text have none", way_out="leave it or --format text out")
+            asked = f"--format {one.name}" if certain is not None else tentative.option if tentative is not None else ""
+            way_out = f"leave it or {asked} out" if asked else "leave it out"
+            raise UsageError(f"--dtype {dtype}: lines of text have none", way_out=way_out)
         one.check_items(items)
         if items.schema != "same" and not one.has_schemas:
             what = f"--schema {items.schema}: {shown(name)} is {one.word}, which is not read by names of columns"
@@ -132,12 +134,12 @@ def _of_records(
 
     format: the named one. one: that, or the one of the suffix. record: None if a header says its dtype.
     """
+    if format is not None and format.holds == "lines":
+        raise UsageError(f"{option}: lines of text have no such key", way_out=f"leave it or --format {format.name} out")
     if text:
         raise UsageError(f"{option} says that the items are records, not lines", way_out="leave -n and the like out")
     if one is not None and one.holds in ("typed", "rows"):
         return one
-    if format is not None and format.holds == "lines":
-        raise UsageError(f"{option}: lines of text have no such key", way_out="leave it or --format text out")
     if record is None and one is not None and one.holds == "lines":
         raise UsageError(f"{option}: {name} is text, its lines have no such key", way_out=_records_way_out())
     if record is None:

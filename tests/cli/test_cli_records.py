@@ -176,6 +176,9 @@ WHOLE = (
             "a.dat --record-size 10 --format text",
             "--record-size: lines of text have no such key; leave it or --format text out",
         ),
+        ("a.dat --dtype i4 --format csv", "--dtype i4: lines of text have none; leave it or --format csv out"),
+        ("a.txt --dtype i4 --csv", "--dtype i4: lines of text have none; leave it or --csv out"),
+        ("a.txt --dtype i4 -n", "--dtype i4: lines of text have none; leave it out"),
         (
             "a.dat --record-size 10 -n",
             "--record-size says that the items are records, not lines; leave -n and the like out",

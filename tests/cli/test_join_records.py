@@ -241,6 +241,20 @@ def test_lines_and_records_do_not_join(tmp_path: Path, capsys: pytest.CaptureFix
     assert "join two files of one kind" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--dtype i4", "--record-size 4", "--key-offset 1", "--key-size 2"])
+@pytest.mark.parametrize("format", ["text", "csv"])
+def test_lines_take_no_type_of_records(
+    option: str, format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = str(tmp_path / "b.txt")
+    Path(name).write_bytes(b"0\n")
+    assert run(name, name, "--format", format, *option.split()) == 2
+    error = capsys.readouterr().err
+    assert f"{option.split()[0]}" in error
+    assert ": lines of text have no" in error
+    assert f"; leave it or --format {format} out" in error
+
+
 def test_disorder_of_records_is_an_error_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.array([1, 2, 3], "<i4").tofile(tmp_path / "a.i32")
     np.array([1, 3, 2], "<i4").tofile(tmp_path / "b.i32")

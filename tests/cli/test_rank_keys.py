@@ -202,6 +202,10 @@ ORDERS = [
     ["-t,", "-k1.2,3.1"],
     ["-t,", "-k3,3M", "-k2,2h"],
     ["-t,", "-z", "-k2,2"],
+    ["--sort=size", "--invalid=last"],
+    ["-k2,2:size", "-k1,1:hex,r", "--invalid=first"],
+    ["-t;", "-k1,1:time,r", "-k2,2:duration", "--invalid=last", "--nulls=first"],
+    ["-t,", "-k2:address", "-k1,1:length", "--invalid=first", "--null-values=7,a"],
 ]
 CSV_ORDERS = [
     [],
@@ -217,6 +221,8 @@ CSV_ORDERS = [
     ["-t;", "-k2"],
     ["-k2,2", "--last-resort"],
     ["-k2", "--last-resort"],
+    ["-k2,2:size,r", "-k1,1:bytes-length", "--invalid=first"],
+    ["-k2,3:hex", "--invalid=last", "--nulls=first", "--null-values=7"],
 ]
 _PIECES = [b"a", b"B", b"7", b"-1", b"2K", b"Feb", b"x1.10", b" ", b"  ", b"\t", b",", b";", b'"', b"\\", b"\x01",
            b"\x7f", b"\xe9", b"\xff", "é".encode(), b"\r", b"\0"]  # fmt: skip

@@ -99,6 +99,25 @@ def test_a_sort_beyond_memory() -> None:
     assert Path("o.csv").read_text().splitlines() == ["id,x", *sorted(rows, key=lambda row: int(row.split(",")[0]))]
 
 
+@pytest.mark.parametrize(
+    ("words", "one", "two", "expected"),
+    [
+        (["-t", "::"], 'id::x\n1::"a::b"\n', "y::id\nc::0\n", 'id::x::y\n0::::c\n1::"a::b"::\n'),
+        (["--quotes", "none"], 'id,x\n1,"a\n', 'y,id\n5",0\n', 'id,x,y\n0,,5"\n1,"a,\n'),
+        (["--quotes", "backslash"], 'id,x\n1,"a\\","\n', "y,id\n\\,c,0\n", 'id,x,y\n0,,\\,c\n1,"a\\",",\n'),
+        (["-t", "\\t"], "id\tx\n1\ta,b\n", "y\tid\nc\t0\n", "id\tx\ty\n0\t\tc\n1\ta,b\t\n"),
+    ],
+)
+def test_dialects(words: list[str], one: str, two: str, expected: str) -> None:
+    Path("one.csv").write_text(one)
+    Path("two.csv").write_text(two)
+    assert (
+        invoke(["merge", "--schema", "union", "--field", "id:n", *words, "-q", "-o", "o.csv", "one.csv", "two.csv"])
+        == 0
+    )
+    assert Path("o.csv").read_text() == expected
+
+
 @pytest.mark.parametrize("names", [["-", "two.csv"], ["one.csv", "-"]])
 def test_pipes(names: list[str]) -> None:
     words = ["merge", "--schema", "union", "--field", "id:n", "-q", *names]

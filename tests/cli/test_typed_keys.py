@@ -317,3 +317,13 @@ def test_r_behind_a_kind_is_its_flag(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert run("sort", "-s", "--field", "id:hex,r", "a.csv") == b"id,r\nff,3\na,2\n0a,1\n"
     assert run("sort", "-s", "--field", "id:hex", "--field", "r", "a.csv") == b"id,r\n0a,1\na,2\nff,3\n"
     assert run("sort", "-s", "--field", "id:hex,r,r", "a.csv") == b"id,r\nff,3\n0a,1\na,2\n"
+
+
+@pytest.mark.parametrize("name", ["b", "br", "rr"])
+def test_other_letters_behind_a_kind_and_a_comma_are_columns(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("a.csv", [b"id," + name.encode(), b"a,2", b"0a,1", b"ff,0"])
+    assert run("sort", "-s", "--field", f"id:hex,{name}", "a.csv").endswith(b"\n0a,1\na,2\nff,0\n")
+    assert run("sort", "-s", "--field", f"id:hex,r,{name}:r", "a.csv").endswith(b"\nff,0\na,2\n0a,1\n")
