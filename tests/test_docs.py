@@ -45,7 +45,7 @@ INSTEAD = {
     "gpumerge --show-completion fish > ~/.config/fish/completions/gpumerge.fish": "gpumerge --show-completion fish",
     # Machines may lack the locales: tests/cli/test_locale.py makes them.
     "gpumerge sort --locale de_DE.UTF-8 names.txt": "",
-    "gpumerge merge --locale env a.txt b.txt -o merged.txt    # the locale of LC_ALL, LC_COLLATE or LANG": "",
+    "gpumerge merge --locale env a.txt b.txt -o merged.txt": "",
     # These measure for minutes. Commands with little to measure replace them; later commands read what these write.
     "gpumerge bench --quick": f"gpumerge bench --quick --sizes 2^10 {_LITTLE}",
     "gpumerge bench -o gpu.json -o gpu.md --figures figures": f"gpumerge bench -o gpu.json --sizes 2^10 {_LITTLE}",

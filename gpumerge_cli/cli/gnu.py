@@ -19,7 +19,7 @@ from gpumerge_cli.cli.keyspec import (
     parse_obsolete_key,
     parse_sort_word,
 )
-from gpumerge_cli.cli.locales import name_of
+from gpumerge_cli.cli.locales import locale_named
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import SortOptions
@@ -217,7 +217,7 @@ class _Reading:
                 inheriting(self.letters, keys),
                 separator,
                 stable=options.keys_alone,
-                locale=name_of(options.locale),
+                locale=locale_named(options.locale),
             )
         )
 

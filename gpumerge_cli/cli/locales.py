@@ -21,7 +21,7 @@ def locale_of_environment(category: str, environ: Mapping[str, str] = os.environ
     return "" if name in _BY_BYTES else name
 
 
-def name_of(named: str | None, category: str = "LC_COLLATE") -> str:
+def locale_named(named: str | None, category: str = "LC_COLLATE") -> str:
     """The name of the locale that a value of --locale stands for in a category; "" for bytes, as without a value."""
     found = locale_of_environment(category) if named == OF_ENVIRONMENT else named or ""
     return "" if found in _BY_BYTES else found
@@ -32,7 +32,7 @@ def in_locale(order: LineOrder, named: str | None) -> LineOrder:
 
     named: the value of --locale, None without it. Raises UsageError for an unknown locale.
     """
-    by = {name: name_of(named, name) for name in ("LC_COLLATE", "LC_NUMERIC", "LC_TIME")}
+    by = {name: locale_named(named, name) for name in ("LC_COLLATE", "LC_NUMERIC", "LC_TIME")}
     if by["LC_COLLATE"]:
         from gpumerge_cli.native.locales import open_locale
 

@@ -1,4 +1,4 @@
-"""The order of text lines: GNU sort's keys, options and rules in the C locale, as plain data.
+"""The order of text lines: GNU sort's keys, options and rules in the C locale or another, as plain data.
 
 A line is its bytes without the terminator. `LineOrder.table` is what compiled code on both backends reads; its
 docstring describes the layout. Source of the rules: POSIX sort and GNU coreutils' manual of sort and of version sort.
