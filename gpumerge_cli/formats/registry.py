@@ -39,7 +39,7 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     suffix = suffix_of(name) if name != STDIO else ""
     request, dtype = items.records_of[min(number, len(items.others))], items.dtype
     record, key = record_format(dtype, request)
-    by_lines = items.lines is not None and items.lines.asks_for_text
+    by_lines = items.lines is not None and (items.lines.asks_for_text or not items.lines.locale)
     text = by_lines or bool(items.line_option) or tentative is not None
     one = certain or format_of_suffix(suffix)
     if key is not None:

@@ -161,6 +161,8 @@ KINDS = (
 """All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
 BY_FLAG = {kind.flag: kind for kind in KINDS if kind.flag}
 """The kinds that have a flag, by it."""
+CHOSEN_KINDS = tuple(kind.name for kind in KINDS if kind.name != IN_LOCALE)
+"""The kinds that a key may have: all but that which stands for bytes in the order of a locale."""
 KIND_OF = {kind.name: kind for kind in KINDS}
 NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}
 LETTERS = "".join(sorted("bdfir" + "".join(kind.letter for kind in KINDS), key=lambda letter: (letter.lower(), letter)))

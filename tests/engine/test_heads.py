@@ -29,7 +29,7 @@ from gpumerge_cli.engine.writers import SinkWriter
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.key_kinds import KIND_OF
+from gpumerge_cli.order.key_kinds import CHOSEN_KINDS
 from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.plan import Chunk
 from tests import line_cases
@@ -77,7 +77,7 @@ def by_sort(options: list[str], names: list[str]) -> bytes:
 @settings(max_examples=60)
 @given(data=st.data(), unique=st.booleans(), memory=st.sampled_from([0, 300, 1 << 30]))
 def test_heads_are_merged_as_line_by_line(tmp_path: Path, data: st.DataObject, unique: bool, memory: int) -> None:
-    case = data.draw(line_cases.cases((data.draw(st.sampled_from(list(KIND_OF))), "bytes", "numeric")))
+    case = data.draw(line_cases.cases((data.draw(st.sampled_from(list(CHOSEN_KINDS))), "bytes", "numeric")))
     runs = [data.draw(line_cases.lines(case.order, 8)) for _ in range(data.draw(st.integers(1, 4)))]
     end = bytes([case.order.terminator])
     names = write(tmp_path, runs, end)

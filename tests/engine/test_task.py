@@ -24,7 +24,7 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.key_kinds import KIND_OF
+from gpumerge_cli.order.key_kinds import CHOSEN_KINDS
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.jobs_of import merge_job
 from tests.strategies import as_text
@@ -125,7 +125,7 @@ def test_another_process_gives_the_same_bytes(
 
 _LETTERS = st.binary(min_size=16, max_size=16)
 _KEYS = st.builds(
-    LineKey, st.sampled_from(list(KIND_OF)), st.integers(0, 9), st.integers(0, 9), st.none() | st.integers(0, 9),
+    LineKey, st.sampled_from(list(CHOSEN_KINDS)), st.integers(0, 9), st.integers(0, 9), st.none() | st.integers(0, 9),
     st.integers(0, 9), *[st.booleans()] * 6,
 )  # fmt: skip
 _RULES = st.builds(

@@ -25,7 +25,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.native.comparison import Comparison
-from gpumerge_cli.order.key_kinds import KIND_OF
+from gpumerge_cli.order.key_kinds import CHOSEN_KINDS
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.jobs_of import sort_job
@@ -52,7 +52,7 @@ def orders(draw: st.DrawFn, several: bool = False) -> LineOrder:
     """several: keys may be of several fields."""
     keys = []
     for _ in range(draw(st.integers(1, 2))):
-        field, compare = draw(st.integers(0, 3)), draw(st.sampled_from(list(KIND_OF)))
+        field, compare = draw(st.integers(0, 3)), draw(st.sampled_from(list(CHOSEN_KINDS)))
         ends = [field, None, field + 1] if several or compare in ("numeric", "human", "general", "month") else [field]
         last = draw(st.sampled_from(ends))
         keys.append(

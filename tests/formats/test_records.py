@@ -50,7 +50,7 @@ def test_no_spelling_fails_otherwise(text: str) -> None:
     except UsageError:
         return
     native = dtype.newbyteorder("=")
-    assert dtype.names is not None or dtype.kind in "mM" or dtype.name in DTYPES or native.name in DTYPES
+    assert dtype.names is not None or dtype.kind in "bmM" or dtype.name in DTYPES or native.name in DTYPES
 
 
 @given(
