@@ -9,7 +9,7 @@ from typing import Any, Literal, SupportsIndex
 from gpumerge_cli.arrays.options import short_repr
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_kinds import KINDS, KeyKind
+from gpumerge_cli.order.key_kinds import CHOSEN_KINDS, KINDS, KeyKind
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.number_separators import number_separators
 from gpumerge_cli.order.rules import LineKey, LineOrder
@@ -21,7 +21,7 @@ TextKind = Literal[
     "log-time", "month", "numeric", "size", "time", "version",
 ]  # fmt: skip
 Place = Literal["first", "last"]
-TEXT_KINDS = {kind.word or kind.name: kind for kind in KINDS if not kind.draws}
+TEXT_KINDS = {kind.word or kind.name: kind for kind in KINDS if kind.name in CHOSEN_KINDS and not kind.draws}
 """The kinds of keys by the words of TextKind. A random order is none: it needs no merge."""
 
 

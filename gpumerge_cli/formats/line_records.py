@@ -59,7 +59,7 @@ def records_of_lines(
         starts.close()
     option = f"--record-start {quoted(items.record_start)}"
     spelling = Spelling("records of lines", option=option, requested=order)  # places are those of lines
-    made = replace(order, terminator=end, first_line=bool(order.keys), spelling=spelling)
+    made = replace(order, terminator=end, first_line=True, spelling=spelling)
     return records, made, partial(with_newlines, end=bytes([end]), newline=newline)
 
 

@@ -1,4 +1,4 @@
-"""The kinds of keys of text lines: how keys compare, and how users name it.
+"""The key kinds of text lines: how keys compare, and how users name them.
 
 Each row of KINDS is a struct of the same name in kernels/key_kinds.cuh, and kernels/fields.cuh lists the names in the
 same order.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-IN_LOCALE = "locale"
+LOCALE_KIND = "locale"
 """The kind that keys of the kind "bytes" are in compiled code if their order has a locale. No option names it."""
 SALT_BYTES = 16
 WORD_BYTES = 8
@@ -140,7 +140,7 @@ KINDS = (
     ),
     KeyKind("random", "R", "random", joins=False, source="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)),
     KeyKind("version", "V", "version"),
-    KeyKind(IN_LOCALE, gpu=False, gnu=False),
+    KeyKind(LOCALE_KIND, gpu=False, gnu=False),
     _typed("hex", noun="hexadecimal number"),
     _typed("length", blanks=True, nulls=""),
     _typed("bytes_length", blanks=True, nulls=""),
@@ -161,7 +161,7 @@ KINDS = (
 """All kinds. The place of one is its number in compiled code. If a key has the letters of several, the first counts."""
 BY_FLAG = {kind.flag: kind for kind in KINDS if kind.flag}
 """The kinds that have a flag, by it."""
-CHOSEN_KINDS = tuple(kind.name for kind in KINDS if kind.name != IN_LOCALE)
+CHOSEN_KINDS = tuple(kind.name for kind in KINDS if kind.name != LOCALE_KIND)
 """The kinds that a key may have: all but that which stands for bytes in the order of a locale."""
 KIND_OF = {kind.name: kind for kind in KINDS}
 NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}

@@ -11,7 +11,7 @@ from array import array
 from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, field, replace
-from gpumerge_cli.order.key_kinds import IN_LOCALE, KIND_OF, KINDS, NUMBER_OF, TEXT_PADDING, WORD_BYTES, KeyKind
+from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, LOCALE_KIND, NUMBER_OF, TEXT_PADDING, WORD_BYTES, KeyKind
 
 TEXT = KINDS[0].name
 """The kind that compares texts: by their bytes, or by a locale."""
@@ -20,7 +20,7 @@ NO_KEYS = len(KINDS)
 NEWLINE, NUL = 10, 0
 TABLE_HEAD, KEY_WORDS = 8, 8
 """Words of a table before the first key, and words of a key."""
-STABLE, REVERSE, PLAIN, NUMERIC, CHECKS_VALUES, LOCALE, RECORD_AHEAD = 1, 2, 4, 8, 16, 32, 64
+STABLE, REVERSE, PLAIN, NUMERIC, CHECKS_VALUES, IN_LOCALE, RECORD_AHEAD = 1, 2, 4, 8, 16, 32, 64
 """Flags of a table: no last resort; the last resort is reversed; there are no keys; there is one, `LineKey("numeric")`
 as it stands or reversed, so that compiled code may take a shorter way; invalid values of some key are errors; text
 compares by a locale; the last resort compares what is ahead of the first SEPARATOR."""
@@ -285,7 +285,7 @@ class LineOrder:
         if not self.by_locale:
             return self.keys
         keys = self.keys or (LineKey(reverse=self.reverse),)
-        return tuple(replace(key, compare=IN_LOCALE) if key.compare == TEXT else key for key in keys)
+        return tuple(replace(key, compare=LOCALE_KIND) if key.compare == TEXT else key for key in keys)
 
     @property
     def compared(self) -> int:
@@ -308,10 +308,10 @@ class LineOrder:
         numeric &= not self.first_line
         stable = self.stable or (by_locale and not self.keys)
         flags = STABLE * stable | REVERSE * self.reverse | PLAIN * plain | NUMERIC * numeric
-        flags |= CHECKS_VALUES * self.checks_values | LOCALE * by_locale
+        flags |= CHECKS_VALUES * self.checks_values | IN_LOCALE * by_locale
         flags |= RECORD_AHEAD * (by_locale and self.made and self.has_fields)
         of_record = RECORD_END | QUOTED * (self.quotes == "doubled") if self.quoted else 0
-        separator = separator_word(self.separator, of_record | FIRST_LINE * self.first_line)
+        separator = separator_word(self.separator, of_record | FIRST_LINE * (self.first_line and bool(self.keys)))
         at = TABLE_HEAD + KEY_WORDS * len(given)
         keys, parameters = array("q"), array("q")
         for key in given:

@@ -93,7 +93,7 @@ struct KeySides {
     {
         return *a ^ ((*a ^ *b) & static_cast<Item>(-static_cast<Item>(take_b)));
     }
-    static constexpr bool EQUALS_OF_B = false;
+    static constexpr bool equals_of_b() { return false; }
     static void mark(Item*, long long, int) {}
 };
 

@@ -144,7 +144,9 @@ struct Images {
     template <typename Call>
     static auto by_kind(const LineOrder& order, Call call)
     {
+#if HAS_COLLATION
         if (is_one_text_in_locale(order)) return call(static_cast<LocaleWords*>(nullptr));
+#endif
         if (order.flags & IN_LOCALE) return call(static_cast<KeyWords*>(nullptr));
         if (order.flags & NUMERIC) return call(static_cast<NumberWords<false>*>(nullptr));
         if (is_one_number(order)) return call(static_cast<NumberWords<true>*>(nullptr));
@@ -244,6 +246,7 @@ struct Images {
     };
 #endif
 
+#if HAS_COLLATION
     // As KeyWords, for lines that compare as a whole in a locale.
     struct LocaleWords : KeyWords {
         __attribute__((always_inline)) LocaleWords(const LineOrder& order, Text line)
@@ -256,6 +259,7 @@ struct Images {
             exact = false;
         }
     };
+#endif
 
     // As KeyWords, for lines whose only key is a number. IN_FIELDS: the number lies in a field; else it begins the line.
     template <bool IN_FIELDS>

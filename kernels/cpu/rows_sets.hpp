@@ -3,13 +3,26 @@
 
 #include "walk.hpp"
 
+// Whether equal rows may differ, since a locale compares whole lines.
+inline bool compare_whole_in_locale(const Lines& lines)
+{
+#if HAS_COLLATION
+    const LineOrder* order = lines.order;
+    return order && order->flags & IN_LOCALE && order->keys == 1 && order->key(0).start_field == 0 && order->key(0).end_field < 0;
+#else
+    return false;
+#endif
+}
+
 // The two rows of a step. Text is read only where prefixes are equal. MARKS: the case in which a row goes out becomes its
-// prefix: 0 if the rows are equal, 1 if only A has it, and 2 if only B does. Then equal rows are written as B has
-// them, as comm does: they may differ where a locale compares them.
+// prefix: 0 if the rows are equal, 1 if only A has it, and 2 if only B does. of_b: whether equal rows
+// are written as B has them, as comm does. They may differ where a locale compares whole lines.
 template <bool MARKS>
 struct RowSides {
     const Lines& lines;
-    static constexpr bool EQUALS_OF_B = MARKS;
+    bool of_b = false;
+
+    bool equals_of_b() const { return MARKS && of_b; }
 
     static void mark(Item* rows, long long count, int side)
     {
@@ -44,7 +57,7 @@ struct RowSets {
     int64_t walk_marking(Run a, Run b, Item* out, Equals equals) const
     {
         const Pair pair{RowKind::items_at(a.items), a.count, RowKind::items_at(b.items), b.count, out, &lines};
-        return walk_tiles(pair, launch.tile, equals, RowSides<true>{lines});
+        return walk_tiles(pair, launch.tile, equals, RowSides<true>{lines, compare_whole_in_locale(lines)});
     }
     void walk_cut(int64_t rank, const Byte* a, int64_t m, const Byte* b, int64_t n, int64_t* passed) const
     {

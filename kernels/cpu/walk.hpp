@@ -4,7 +4,7 @@
 // Included in the anonymous namespace of each unit, behind ladder.hpp. Sides is a type with these members:
 //     compare(x, y)         negative, zero or positive, if x goes before, with or behind y
 //     chosen(a, b, take_b)  *b or *a, without a branch
-//     EQUALS_OF_B           of two equal items that of B goes out, not that of A
+//     equals_of_b()         whether of two equal items that of B goes out, not that of A
 //     mark(items, count, side)
 //                           takes note that these items went out because both sides hold them (0), only A (1), or only B (2)
 #pragma once
@@ -20,7 +20,8 @@ __forceinline__ void walk_step(const Item*& a, const Item*& b, Item*& out, Equal
     const auto order = sides.compare(*a, *b);
     const long long a_first = order < 0, b_first = order > 0;  // as wide as addresses, or steps take more registers
     const long long side = a_first + 2 * b_first;
-    *out = sides.chosen(a, b, Sides::EQUALS_OF_B ? 1 - a_first : b_first);  // each item is written, even if the next one overwrites it
+    // Each item is written, even if the next one overwrites it.
+    *out = sides.chosen(a, b, sides.equals_of_b() ? 1 - a_first : b_first);
     sides.mark(out, 1, static_cast<int>(side));
     a += 1 - b_first;
     b += 1 - a_first;

@@ -85,6 +85,8 @@ def sort(arguments: list[str], environ: dict[str, str], data: bytes) -> subproce
 def compare_exit_codes(arguments: list[str], environ: dict[str, str]) -> None:
     """On empty input."""
     done = sort(arguments, environ, b"")
+    if b"multi-character tab" in done.stderr:  # an option of our own, of up to 7 bytes
+        return
     try:
         command = parse_sort(arguments, environ)
     except UsageError as error:

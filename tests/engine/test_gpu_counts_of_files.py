@@ -70,7 +70,7 @@ def same_as_on_cpu(
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorts of many runs for small files."""
     cut = local_sorts.sort_pieces
-    monkeypatch.setattr(local_sorts, "sort_pieces", lambda sources, size: cut(sources, 3000))
+    monkeypatch.setattr(local_sorts, "sort_pieces", lambda sources, size, **more: cut(sources, 3000, **more))
     monkeypatch.setattr(engine_local, "budget_of", lambda *_: ChunkBudget(3, 4096))
 
 
