@@ -373,3 +373,10 @@ struct Images {
         return most;
     }
 };
+
+// Whether equal rows may differ, since a locale compares whole lines.
+inline bool compare_whole_in_locale(const Lines& lines)
+{
+    const LineOrder& order = *lines.order;
+    return order.flags & IN_LOCALE && order.keys == 1 && order.key(0).start_field == 0 && order.key(0).end_field < 0;
+}

@@ -3,17 +3,6 @@
 
 #include "walk.hpp"
 
-// Whether equal rows may differ, since a locale compares whole lines.
-inline bool compare_whole_in_locale(const Lines& lines)
-{
-#if HAS_COLLATION
-    const LineOrder* order = lines.order;
-    return order && order->flags & IN_LOCALE && order->keys == 1 && order->key(0).start_field == 0 && order->key(0).end_field < 0;
-#else
-    return false;
-#endif
-}
-
 // The two rows of a step. Text is read only where prefixes are equal. MARKS: the case in which a row goes out becomes its
 // prefix: 0 if the rows are equal, 1 if only A has it, and 2 if only B does. of_b: whether equal rows
 // are written as B has them, as comm does. They may differ where a locale compares whole lines.
