@@ -8,15 +8,13 @@ machine where others work, they say more than those by the clock.
 
 from __future__ import annotations
 
-import argparse
 import random
 import subprocess
-import sys
 import tempfile
 from itertools import accumulate
 from pathlib import Path
 
-from whole_commands import Series, in_turns, write_table
+from whole_commands import PROGRAM, Series, in_turns, parser_of, write_table
 
 TEXTS = 50_000
 
@@ -43,8 +41,7 @@ def rows_of(title: str, took: dict[str, Series], sizes: dict[str, int]) -> list[
     """A row for each command: its seconds, and by how much they are those of the first."""
     first = next(iter(took.values()))
     return [
-        f"| {title} | {name} | {its.median:.2f} s ({its.median / first.median:.2f}) | "
-        f"{its.processors:.2f} s ({its.processors / first.processors:.2f}) | "
+        f"| {title} | {name} | {' | '.join(its.beside(first))} | "
         f"{f'{sizes[name] / 1e6:.0f} MB' if name in sizes else ''} |"
         for name, its in took.items()
     ]
@@ -52,18 +49,15 @@ def rows_of(title: str, took: dict[str, Series], sizes: dict[str, int]) -> list[
 
 def main() -> None:
     """Write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, megabytes=1000, turns=3)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--megabytes", type=int, default=1000)
-    parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         for number, letter in enumerate("ab"):
             write_variants(folder / f"{letter}.txt", options.megabytes * 500_000, number)
         to = f"cd {folder} &&"
-        ours = f"{to} {sys.executable} -m gpumerge_cli merge -q"
+        ours = f"{to} {PROGRAM} merge -q"
         subprocess.run(f"{ours} a.txt b.txt -o ab.txt", shell=True, check=True)
         written = {
             "gpumerge -o ab.bgz": f"{ours} a.txt b.txt -o 0.bgz",
@@ -80,7 +74,7 @@ def main() -> None:
             path.unlink()
         for letter in "ab":
             packed = f"bgzip -@2 {letter}.txt -c > {letter}.bgz && bgzip -dc {letter}.bgz | gzip -6 > {letter}.gz"
-            zstd = f"{sys.executable} -m gpumerge_cli merge -q {letter}.txt -o {letter}.zst"
+            zstd = f"{PROGRAM} merge -q {letter}.txt -o {letter}.zst"
             subprocess.run(f"{to} {packed} && {zstd}", shell=True, check=True)
         read = {
             "gpumerge of BGZF": f"{ours} a.bgz b.bgz -o out",

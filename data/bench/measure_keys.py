@@ -7,15 +7,13 @@ GNU sort compares the year, the month, the day and the clock as four keys. It ne
 
 from __future__ import annotations
 
-import argparse
 import subprocess
-import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-from whole_commands import in_turns
+from whole_commands import PROGRAM, in_turns, parser_of
 
 GNU_TIME = "sort -s -t ' ' -k 4.9,4.12n -k 4.5,4.7M -k 4.2,4.3n -k 4.14,4.21"
 LINES = 4_000_000
@@ -62,23 +60,19 @@ def write_values(folder: Path) -> None:
 def timed(title: str, calls: dict[str, str], turns: int) -> None:
     """Print a row: the medians of calls, and by how much each takes longer than the first."""
     took = in_turns(calls, turns)
-    first = next(iter(took.values())).median
-    cells = (f"{which} {its.median:.2f} s ({its.median / first:.2f})" for which, its in took.items())
+    first = next(iter(took.values()))
+    cells = (f"{which} {its.beside(first)[0]}" for which, its in took.items())
     print(f"| {title} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
     """Print the rows."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=int, default=500)
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--folder")
-    options = parser.parse_args()
+    options = parser_of(__doc__, megabytes=500, turns=5).parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         write_logs(folder, options.megabytes * 10**6)
         write_values(folder)
-        ours = f"cd {folder} && {sys.executable} -m gpumerge_cli"
+        ours = f"cd {folder} && {PROGRAM}"
         theirs = f"cd {folder} && LC_ALL=C {GNU_TIME}"
         merged = {"gpumerge": f"{ours} merge -q --time a.log b.log -o out", "GNU": f"{theirs} -m a.log b.log -o gnu"}
         timed(f"merge of 2 x {options.megabytes} MB of access logs by time", merged, options.turns)

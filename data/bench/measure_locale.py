@@ -7,15 +7,13 @@ LOCPATH may name a folder of locales. It needs about 6 x MEGABYTES of the folder
 
 from __future__ import annotations
 
-import argparse
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from whole_commands import in_turns
+from whole_commands import PROGRAM, in_turns, parser_of
 
 LETTERS, SHORTEST, LONGEST = b"eeeeaaaiiiooonnnrrrttssllcdmpughbyfvkwzxjq", 3, 15
 
@@ -50,29 +48,21 @@ def timed(title: str, calls: dict[str, str], turns: int, folder: Path) -> None:
     """Print a row: the medians of calls, and by how much each takes longer than the first. They must write the same."""
     took = in_turns(calls, turns)
     first = next(iter(took.values()))
-    cells = (
-        f"{which} {its.median:.2f} s ({its.median / first.median:.2f}), CPU {its.processors:.2f} s "
-        f"({its.processors / first.processors:.2f})"
-        for which, its in took.items()
-    )
+    cells = (f"{which} {', CPU '.join(its.beside(first))}" for which, its in took.items())
     print(f"| {title} | {' | '.join(cells)} |", flush=True)
     subprocess.run(["cmp", folder / "out", folder / "gnu"], check=True)
 
 
 def main() -> None:
     """Print the rows."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, megabytes=500, turns=3)
     parser.add_argument("--locale", default="en_US.UTF-8")
-    parser.add_argument("--megabytes", type=int, default=500)
-    parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--folder")
     options = parser.parse_args()
     size, locale = options.megabytes, options.locale
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        program = f"{sys.executable} -m gpumerge_cli"
-        write_words(folder, size * 10**6, f"{program} sort --locale {locale}")
-        ours, theirs = f"cd {folder} && {program}", f"cd {folder} && LC_ALL={locale}"
+        write_words(folder, size * 10**6, f"{PROGRAM} sort --locale {locale}")
+        ours, theirs = f"cd {folder} && {PROGRAM}", f"cd {folder} && LC_ALL={locale}"
         by = f"--locale {locale}"
         turns = options.turns
         for title, own, other, often in (

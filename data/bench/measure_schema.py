@@ -7,13 +7,11 @@ It needs about 7 x MEGABYTES of the folder.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from whole_commands import in_turns
+from whole_commands import PROGRAM, in_turns, parser_of
 
 COLUMNS = ("id", "name", "city", "amount")
 VCF = "##fileformat=VCFv4.3\n##source={0}\n" + "".join(f"##contig=<ID={n}>\n" for n in range(1, 5000))
@@ -37,11 +35,7 @@ def write(path: Path, nbytes: int, columns: Sequence[str], step: int, quoted: st
 
 def main() -> None:
     """Print the rows."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=int, default=250)
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--folder")
-    options = parser.parse_args()
+    options = parser_of(__doc__, megabytes=250, turns=5).parse_args()
     nbytes = options.megabytes * 10**6
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
@@ -53,7 +47,7 @@ def main() -> None:
         for letter in "ab":
             content = (folder / f"{letter}.csv").read_text()
             (folder / f"{letter}.vcf").write_text(f"{VCF.format(letter)}#{content}")
-        ours = f"cd {folder} && {sys.executable} -m gpumerge_cli merge -q -o out"
+        ours = f"cd {folder} && {PROGRAM} merge -q -o out"
         by_prefix = "--header-prefix '#' --headers union --csv --field '#id' a.vcf b.vcf"
         calls = {
             "same columns": f"{ours} --field id a.csv b.csv",

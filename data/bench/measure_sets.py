@@ -8,14 +8,12 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 from measure_text import lines
-from whole_commands import in_turns, run
+from whole_commands import PROGRAM, in_turns, run
 
-OURS = f"{sys.executable} -m gpumerge_cli"
 _BLOCK = 200_000
 _LINES = (
     ("three columns", "comm {a} {b}", "compare {a} {b}"),
@@ -35,7 +33,7 @@ def make_lines(folder: Path, nbytes: int) -> tuple[Path, Path]:
             a.write(both + lines("log", rng, _BLOCK))
             b.write(both + lines("log", rng, _BLOCK))
     for file in files:
-        run(f"{OURS} sort {file} -o {file}")
+        run(f"{PROGRAM} sort {file} -o {file}")
     return files
 
 
@@ -59,7 +57,7 @@ def of_lines(folder: Path, nbytes: int, repeat: int) -> list[str]:
         "|---|---|---|---|",
     ]
     for title, system, own in _LINES:
-        command = {"system": f"{system} > {theirs}", "gpumerge": f"{OURS} {own} -o {ours}"}
+        command = {"system": f"{system} > {theirs}", "gpumerge": f"{PROGRAM} {own} -o {ours}"}
         times = in_turns({name: text.format(a=a, b=b) for name, text in command.items()}, repeat)
         subprocess.run(["cmp", theirs, ours], check=True)
         slow, fast = times["system"].median, times["gpumerge"].median
@@ -74,7 +72,7 @@ def of_keys(folder: Path, nbytes: int, repeat: int) -> list[str]:
     """Rows of the table of int32, each beside the merge of the same files."""
     a, b = make_keys(folder, nbytes)
     out = folder / "out.i32"
-    times = in_turns({name: f"{OURS} {name} -q {a} {b} -o {out}" for name in _KEYS}, repeat)
+    times = in_turns({name: f"{PROGRAM} {name} -q {a} {b} -o {out}" for name in _KEYS}, repeat)
     rows = [
         f"| int32, 2 x {a.stat().st_size / 1e9:.2f} GB | median, s | fastest, s | over the merge |",
         "|---|---|---|---|",

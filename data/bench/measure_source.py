@@ -7,14 +7,12 @@ It needs about 5 x MEGABYTES of the folder.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from whole_commands import in_turns
+from whole_commands import PROGRAM, in_turns, parser_of
 
 LINE = 64
 
@@ -34,15 +32,11 @@ def write_lines(folder: Path, nbytes: int) -> None:
 
 def main() -> None:
     """Print the rows."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=int, default=500)
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--folder")
-    options = parser.parse_args()
+    options = parser_of(__doc__, megabytes=500, turns=5).parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         write_lines(folder, options.megabytes * 10**6)
-        ours = f"cd {folder} && {sys.executable} -m gpumerge_cli"
+        ours = f"cd {folder} && {PROGRAM}"
         cases = {
             "merge of 2 files of lines": ("merge -q -t, -k1,1", "a.txt b.txt"),
             "merge of 2 files of CSV": ("merge -q --csv -k1,1", "a.txt b.txt"),

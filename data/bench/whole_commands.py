@@ -1,9 +1,11 @@
-"""Whole commands, timed in turns, and tables of the times. The measurements of joins, sets, text and ranks use it."""
+"""Whole commands, timed in turns, and tables of the times."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +15,8 @@ from typing import NamedTuple
 from measured_on import commit
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = f"{sys.executable} -m gpumerge_cli"
+"""The command gpumerge in a line for the shell."""
 
 
 class Took(NamedTuple):
@@ -35,6 +39,21 @@ class Series(NamedTuple):
         """The times of several runs."""
         walls = [turn.wall for turn in turns]
         return cls(median(walls), min(walls), max(walls), median(turn.processors for turn in turns))
+
+    def beside(self, first: Series) -> tuple[str, str]:
+        """The medians by the clock and of all processors as texts, each with its ratio to that of `first`."""
+        pairs = ((self.median, first.median), (self.processors, first.processors))
+        clock, processors = (f"{own:.2f} s ({own / other:.2f})" for own, other in pairs)
+        return clock, processors
+
+
+def parser_of(about: str | None, *, megabytes: int, turns: int) -> argparse.ArgumentParser:
+    """A parser of --megabytes and --turns, with these defaults, and of --folder. about: the script's docstring."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=int, default=megabytes)
+    parser.add_argument("--turns", type=int, default=turns)
+    parser.add_argument("--folder")
+    return parser
 
 
 def environment() -> dict[str, str]:
