@@ -166,22 +166,23 @@ def header_fields(name: str, items: Items) -> list[str] | None:
 def _prefixed_lines(pieces: Iterator[bytes], prefix: bytes) -> tuple[list[bytes], Iterator[bytes]]:
     """The first lines of a file that begin with the prefix, each with its newline, and the pieces of the rest."""
     lines: list[bytes] = []
-    held = b""
+    held, at = b"", 0
     for piece in pieces:
-        held += piece
-        while (end := held.find(b"\n") + 1) and _begins(held, prefix, first=not lines):
-            lines.append(held[:end])
-            held = held[end:]
-        if end:
-            return lines, chain([held], pieces)
-    if held and _begins(held, prefix, first=not lines):
-        return [*lines, held], iter(())
-    return lines, iter([held] if held else [])
+        held, at = held[at:] + piece, 0
+        while end := held.find(b"\n", at) + 1:
+            if not _begins(held, at, prefix, first=not lines):
+                return lines, chain([held[at:]], pieces)
+            lines.append(held[at:end])
+            at = end
+    rest = held[at:]
+    if rest and _begins(rest, 0, prefix, first=not lines):
+        return [*lines, rest], iter(())
+    return lines, iter([rest] if rest else [])
 
 
-def _begins(text: bytes, prefix: bytes, *, first: bool) -> bool:
-    """Whether a line begins with the prefix. first: of a file, whose byte order mark does not count."""
-    return (text.removeprefix(BOM) if first else text).startswith(prefix)
+def _begins(text: bytes, at: int, prefix: bytes, *, first: bool) -> bool:
+    """Whether the line at byte `at` begins with the prefix. first: of a file, whose byte order mark does not count."""
+    return text.startswith(prefix, at + len(BOM) * (first and text.startswith(BOM)))
 
 
 def _bounded(name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
