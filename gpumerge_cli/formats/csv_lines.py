@@ -271,7 +271,5 @@ def _copied(
 ) -> LineSource:
     """The source of what `write` makes of a file's records, `end` behind each; `source` is closed."""
     dialect, file = dialect_of(order), source.file
-    file = file.replaced(lambda out: write(file, dialect, out, lambda share: progress(number, share), source.prefixed))
-    copy = LineSource(file, end, source.requested_header, marked=True)
-    copy.left_out = source.left_out
-    return copy
+    shares = partial(progress, number)
+    return source.copied(lambda out: write(file, dialect, out, shares, source.prefixed), end)

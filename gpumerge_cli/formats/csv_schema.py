@@ -152,8 +152,7 @@ def _rearranged(
         gap = len(places) * len(dialect.separator) + 2 * PADDING
         special = _write(source, own, rearrange, gap, out, progress) or b'"' in header or own.end != b"\n"
 
-    file = source.file.replaced(write)
-    copy = LineSource(file, source.terminator, source.requested_header, marked=source.marked)
+    copy = source.copied(write, source.terminator)
     lacking = [text for name, text in zip(own.names, own.raw, strict=True) if name not in columns]
     copy.left_out = os.fsdecode(dialect.separator.join(lacking))
     return copy, None if special else CsvShape()

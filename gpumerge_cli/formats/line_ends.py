@@ -39,8 +39,7 @@ def without_returns(source: LineSource, progress: Callable[[float], None], *, en
             out.write(data.replace(b"\r" + end, end))
             progress(len(data) / source.file.size)
 
-    copy = LineSource(source.file.replaced(write), end[0], source.requested_header, marked=source.marked)
-    copy.left_out = source.left_out
+    copy = source.copied(write, end[0])
     copy.origin = source.held if source.origin is None else source.origin
     return copy
 

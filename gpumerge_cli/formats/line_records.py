@@ -93,7 +93,7 @@ def _copied(source: LineSource, starts: RecordStarts, end: int, progress: Callab
         if newline and file.read(file.size - 1, 1) == b"\n":
             out.write(bytes([end]))
 
-    return RecordSource(file.replaced(write), end, source.requested_header, marked=source.marked)
+    return source.copied(write, end, RecordSource)
 
 
 def _blocks(file: SeekableInput, start: int) -> Iterator[bytearray]:

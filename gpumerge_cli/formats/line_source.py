@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent
@@ -129,7 +130,7 @@ class LineSource(EndedSource):
         self.requested_header = header
         self.marked = marked
         self.origin: int | None = None
-        """The bytes of the file's items, of which this is a copy with longer lines; None for other sources."""
+        """The bytes of the file's items, of which this is a copy with longer or shorter lines; None for others."""
         self.left_out = ""
         """The names of columns of the file that its lines have not, as in a header."""
         self.header_count = 0
@@ -194,3 +195,14 @@ class LineSource(EndedSource):
 
     def location(self, start: int) -> str:
         return f"{self.name}:{self.header_count + self._items_before(start) + 1}"
+
+    def copied(
+        self, write: Callable[[IO[bytes]], None], terminator: int, kind: type[LineSource] | None = None
+    ) -> LineSource:
+        """The source of what `write` makes of the file, whose lines end in `terminator`; this one is closed.
+
+        kind: the class of the copy, LineSource by default.
+        """
+        copy = (kind or LineSource)(self._file.replaced(write), terminator, self.requested_header, marked=self.marked)
+        copy.left_out, copy.origin = self.left_out, self.origin
+        return copy

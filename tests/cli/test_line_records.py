@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import random
 import re
@@ -147,6 +148,14 @@ def test_places_are_lines(tmp_path: Path, capfd: Captured) -> None:
     (tmp_path / "a").write_bytes(b"> 1\n x\n> 3\n y\n> 2\n")
     assert invoke(["check", "--record-start", "^>", str(tmp_path / "a")]) == 1
     assert "a:5: disorder: '> 2' comes after '> 3\\n y' (line 3); sort it first\n" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("ends", [[], ["--line-ends", "crlf"]])
+def test_parts_are_cut_where_records_begin_in_files(ends: list[str], tmp_path: Path, capfd: Captured) -> None:
+    (tmp_path / "a").write_bytes(b"> 1\r\n x\r\n> 3\r\n x\r\n")
+    command = ["rank", "--record-start", "^>", *ends, "--split", "2", str(tmp_path / "a")]
+    assert invoke(command) == 0
+    assert [part["ranges"] for part in json.loads(capfd.readouterr().out)["parts"]] == [[[0, 9]], [[9, 18]]]
 
 
 def test_more_than_memory_holds(tmp_path: Path) -> None:
