@@ -145,11 +145,7 @@ def _write_gzip() -> Callable[[Any], bytes]:
 def _write_bgzf() -> Callable[[Any], bytes]:
     from gpumerge_cli.formats.bgzf import packer
 
-    try:
-        from isal import isal_zlib
-    except ImportError:
-        return packer(_zlib(), _ZLIB_LEVEL)
-    return packer(isal_zlib, _ISAL_BLOCK_LEVEL)
+    return packer(*_zlib_and_level())
 
 
 def _bgzf_end() -> bytes:
@@ -161,18 +157,20 @@ def _bgzf_end() -> bytes:
 def _bgzf_blocks() -> BlockCoding:
     from gpumerge_cli.formats.bgzf import bgzf_blocks
 
+    library, _ = _zlib_and_level()
+    return bgzf_blocks(library)
+
+
+def _zlib_and_level() -> tuple[Any, int]:
+    """The fastest module with the functions of zlib, and its level for blocks."""
     try:
         from isal import isal_zlib
     except ImportError:
-        return bgzf_blocks(_zlib())
-    return bgzf_blocks(isal_zlib)
+        with _of_python("zlib"):
+            import zlib
 
-
-def _zlib() -> Any:
-    with _of_python("zlib"):
-        import zlib
-
-    return zlib
+            return zlib, _ZLIB_LEVEL
+    return isal_zlib, _ISAL_BLOCK_LEVEL
 
 
 def _read_bzip2(raw: IO[bytes]) -> Reader:

@@ -28,7 +28,7 @@ def write_fields(
     *,
     returns: bool = True,
 ) -> None:
-    """Write the records of a file to `out`: each, then its fields, with SEPARATOR between them and NUL behind.
+    """Write the records of a file to `out`: each, then its fields, with MARK between them and NUL behind.
 
     progress: called with the share of the file that was gone through, again and again. prefixed: the bytes of its first
     lines that are one field each, whatever quotes they hold. returns: whether a carriage return ahead of a record's

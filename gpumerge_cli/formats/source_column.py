@@ -59,5 +59,5 @@ def field_in(field: bytes, dialect: Dialect) -> bytes:
 def _refuse(name: str, text: bytes, bytes_of_lines: Sequence[bytes]) -> None:
     for byte in bytes_of_lines:
         if byte in text:
-            what = f"--source: the name {name!r} holds {byte!r}, which the output uses between names or lines"
-            raise UsageError(what.replace("holds b'", "holds '"), way_out="rename it, or name a link to it")
+            what = f"--source: the name {name!r} holds {repr(byte)[1:]}, which the output uses between names or lines"
+            raise UsageError(what, way_out="rename it, or name a link to it")

@@ -35,7 +35,7 @@ class Text(Format):
             raise UsageError(what, way_out="leave it out; --csv or --field reads fields that may be quoted")
         if not items.record_start and not items.line_ends:
             return
-        option = "--record-start" if items.record_start else "--line-ends"
+        option = items.line_option
         if items.terminator == NUL:
             raise UsageError(f"{option} and -z: lines end in newlines, or in NUL", way_out="leave one of the two out")
         if items.shown is not None:
