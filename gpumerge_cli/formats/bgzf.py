@@ -85,7 +85,7 @@ def _walk(window: Window) -> Iterator[tuple[int, int]]:
         start += size
 
 
-def bgzf_unpacker(library: Any) -> Callable[[bytes, int], bytes]:
+def _unpacker(library: Any) -> Callable[[bytes, int], bytes]:
     """BlockCoding.unpack. library: zlib, or a module that has its functions."""
     new, crc32 = library.decompressobj, library.crc32
 
@@ -127,4 +127,4 @@ class _Memory:
 
 def bgzf_blocks(library: Any) -> BlockCoding:
     """The blocks, unpacked by zlib or a module that has its functions."""
-    return BlockCoding("BGZF block", _walk, bgzf_unpacker(library), BGZF_END)
+    return BlockCoding("BGZF block", _walk, _unpacker(library), BGZF_END)

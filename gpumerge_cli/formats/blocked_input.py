@@ -134,7 +134,7 @@ class BlockedInput(SeekableInput):
                 found.append(self._coding.unpack(packed, offsets[one + 1] - offsets[one]))
             except BlockDamageError as error:
                 self._file.check_unchanged()
-                raise damaged_block(self.name, self._coding, starts[one] + error.at, error.what) from None
+                raise _damaged_block(self.name, self._coding, starts[one] + error.at, error.what) from None
         return found
 
     def _group(self, number: int) -> bytes:
@@ -184,7 +184,7 @@ def open_blocked(name: str, progress: Callable[[float], None], folder: str | Non
     except BlockDamageError as error:
         file.check_unchanged()
         file.close()
-        raise damaged_block(name, coding, error.at, error.what) from None
+        raise _damaged_block(name, coding, error.at, error.what) from None
     except BaseException:
         file.close()
         raise
@@ -192,7 +192,7 @@ def open_blocked(name: str, progress: Callable[[float], None], folder: str | Non
     return None
 
 
-def damaged_block(name: str, coding: BlockCoding, at: int, what: str) -> InputError:
+def _damaged_block(name: str, coding: BlockCoding, at: int, what: str) -> InputError:
     """The error for a block at byte `at` of a file."""
     return InputError(
         f"the {coding.word} at byte {at} is damaged: {what}",

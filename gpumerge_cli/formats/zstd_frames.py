@@ -98,7 +98,7 @@ def _table(window: Window) -> list[tuple[int, int]] | None:
     return [*rows, (size + 8, 0)]
 
 
-def frame_unpacker(new: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
+def _unpacker(new: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
     """BlockCoding.unpack. new: makes a decompressor, as zstd.ZstdDecompressor does."""
 
     def unpack(data: bytes, size: int) -> bytes:
@@ -123,4 +123,4 @@ def frame_unpacker(new: Callable[[], Any]) -> Callable[[bytes, int], bytes]:
 
 def zstd_frames(library: Any) -> BlockCoding:
     """The frames. library: the module zstd of Python 3.14, or one that has its classes."""
-    return BlockCoding("Zstandard frame", _walk, frame_unpacker(library.ZstdDecompressor))
+    return BlockCoding("Zstandard frame", _walk, _unpacker(library.ZstdDecompressor))
