@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from typing import Any
 
 import pytest
@@ -16,8 +17,10 @@ _EXTRAS = {
     "obstore": "stores",
 }
 """The extras of gpumerge that install these libraries."""
-_PACKAGES = {"setarch": "util-linux"}
+_PACKAGES = {"bgzip": "tabix", "pzstd": "zstd", "setarch": "util-linux"}
 """The system's packages of programs with other names."""
+RESERVED_SPACE = "needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS"
+"""The reason to skip a test whose output gets no room ahead."""
 
 
 def reason(library: str) -> str:
@@ -29,6 +32,15 @@ def reason(library: str) -> str:
 def library(name: str) -> Any:
     """This Python library, or module of one; skips the test without it."""
     return pytest.importorskip(name, reason=reason(name.partition(".")[0]), exc_type=ImportError)
+
+
+def zstandard() -> Any:
+    """Python's module zstd, or that of the extra; skips the test without it."""
+    if sys.version_info >= (3, 14):
+        name, way_out = "compression.zstd", "use a Python that was built with it"
+    else:
+        name, way_out = "backports.zstd", "pip install 'gpumerge[compressed]'"
+    return pytest.importorskip(name, reason=f"needs Zstandard; {way_out}", exc_type=ImportError)
 
 
 def module(name: str, *, over: str = "cupy") -> Any:

@@ -26,6 +26,7 @@ from gpumerge_cli.errors import OutputError
 from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.output_file import FORCED, OutputFile
 from gpumerge_cli.formats.output_range import OutputRange
+from tests import needs
 from tests.cluster.troubled import Here, Ticket, Troubled
 from tests.jobs_of import job_of, merge_job, to
 from tests.oracles import same_bits
@@ -41,7 +42,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> OutputFile:
     output.reserve(_BYTES)
     if output._mapping is None:
         output.abort()
-        pytest.skip("needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS")
+        pytest.skip(needs.RESERVED_SPACE)
     return output
 
 

@@ -7,7 +7,6 @@ import logging
 import os
 import random
 import shlex
-import shutil
 import struct
 import subprocess
 import sys
@@ -30,6 +29,7 @@ from gpumerge_cli.formats import input as inputs
 from gpumerge_cli.formats.block_index import LARGEST_BLOCK
 from gpumerge_cli.formats.blocked_input import BlockedInput
 from gpumerge_cli.formats.naming import open_input
+from tests import needs
 from tests.bgzf import EOF_BLOCK, block, blocks_of, in_blocks
 from tests.formats.test_compressed import without_extra, zstd
 from tests.jobs_of import job_of, merge_job, sort_job
@@ -51,8 +51,7 @@ def no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def frames(data: bytes, ends: list[int], *, table: bool = False) -> bytes:
     """Frames of Zstandard that state their content, or leave that to a seek table."""
-    if zstd is None:
-        pytest.skip("needs Zstandard; pip install 'gpumerge[compressed]'")
+    zstd = needs.zstandard()
     places = [0, *ends, len(data)]
     options = {zstd.CompressionParameter.content_size_flag: int(not table)}
     parts = [data[low:high] for low, high in pairwise(places)]
@@ -219,9 +218,8 @@ def test_little_is_unpacked_at_once(write: Write, suffix: str, monkeypatch: pyte
 
 
 def test_a_frame_of_many_empty_pieces_is_copied(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs.zstandard()
     monkeypatch.setattr(zstd_frames, "LARGEST_PACKED", 40_000)
-    if zstd is None:
-        pytest.skip("needs Zstandard; pip install 'gpumerge[compressed]'")
     data = b"\x28\xb5\x2f\xfd\x20\x03" + bytes(3) * 15_000 + b"\x19\0\0abc"
     file = open_input(write("x.zst", data))
     assert not isinstance(file, BlockedInput)
@@ -347,8 +345,7 @@ def test_damage_of_any_byte_is_an_error_or_changes_nothing(write: Write, seed: i
 @pytest.mark.parametrize("claim", [1 << 21, 1 << 40, (1 << 64) - 1])
 def test_a_claim_takes_no_memory(write: Write, claim: int) -> None:
     """A frame of ten bytes that says it holds a lot."""
-    if zstd is None:
-        pytest.skip("needs Zstandard; pip install 'gpumerge[compressed]'")
+    zstd = needs.zstandard()
     data = b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", claim) + b"\x19\0\0abc"
     assert zstd.decompress(data[:5] + struct.pack("<Q", 3) + data[13:]) == b"abc"
     with pytest.raises(InputError, match=r"another size than it states|not readable as Zstandard"):
@@ -410,8 +407,7 @@ def test_threads_share_a_file(write: Write, seed: int) -> None:
 
 @pytest.mark.parametrize("tool", ["bgzip", "pzstd", "zstd"])
 def test_files_of_other_programs(tmp_path: Path, tool: str, seed: int) -> None:
-    if shutil.which(tool) is None:
-        pytest.skip(f"needs {tool}")
+    needs.program(tool)
     chance = random.Random(seed)
     numbers = [chance.randrange(10**6) for _ in range(60_000)]
     data = b"".join(sorted(b"%d\t%d\n" % (number, number * number) for number in numbers))

@@ -27,6 +27,7 @@ from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.registry import layout_of, open_source
 from gpumerge_cli.results.run import MergeReport
+from tests import needs
 from tests.bgzf import in_blocks
 from tests.jobs_of import merge_job
 from tests.layouts import layout
@@ -79,9 +80,11 @@ WAYS = {
 def suffix(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The suffix of compressed files. The test then reads and writes them by the library that WAYS names for it."""
     suffix, extra = WAYS[request.param]
-    if not extra and ("isal" in request.param or suffix == ".zst"):
-        pytest.skip("needs the libraries of compressed files; pip install 'gpumerge[compressed]'")
-    if not extra:
+    if "isal" in request.param:
+        needs.library("isal.igzip")
+    elif suffix == ".zst":
+        needs.zstandard()
+    elif not extra:
         without_extra(monkeypatch)
     return suffix
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compressions, output_codec
+from tests import needs
 from tests.bgzf import EOF_BLOCK, blocks_of, in_blocks
 from tests.formats.test_compressed import UNPACK, without_extra
 from tests.jobs_of import job_of, merge_job, sort_job
@@ -29,11 +29,6 @@ from tests.oracles import items_of
 
 Write = Callable[[str, Any], str]
 ON = Resources("cpu", threads=2)
-
-
-def needs(tool: str) -> None:
-    if shutil.which(tool) is None:
-        pytest.skip(f"needs {tool}")
 
 
 def content_of(data: bytes) -> bytes:
@@ -196,7 +191,7 @@ HEADER = b"##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n
 
 @pytest.mark.parametrize("how", [["-o", "m.vcf.bgz"], ["-o", "m.vcf.gz", "--compression", "bgzf"]])
 def test_tabix_and_bgzip_read_it(write: Write, tmp_path: Path, how: list[str], small_chunks: None) -> None:
-    needs("tabix"), needs("bgzip")
+    needs.program("tabix"), needs.program("bgzip")
     lines = VCF.splitlines(keepends=True)
     halves = [write(f"{at}.vcf", HEADER + b"".join(lines[at::2])) for at in range(2)]
     words = ["merge", "-q", "--backend", "cpu", "--header", "2", "-k", "1,1V", "-k", "2,2n", *halves]
@@ -213,7 +208,7 @@ def test_tabix_and_bgzip_read_it(write: Write, tmp_path: Path, how: list[str], s
 
 
 def test_samtools_reads_it(write: Write, tmp_path: Path) -> None:
-    needs("samtools")
+    needs.program("samtools")
     header = b"@SQ\tSN:chr1\tLN:100000\n"
     reads = [b"r%d\t0\tchr1\t%d\t9\t4M\t*\t0\t0\tACGT\t*\n" % (at, at + 1) for at in range(2000)]
     names = [write(f"{at}.sam", header + b"".join(reads[at::2])) for at in range(2)]

@@ -18,6 +18,7 @@ from gpumerge_cli.formats import output_file
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.output_file import OutputFile
 from gpumerge_cli.order.equals import Equals
+from tests import needs
 from tests.jobs_of import merge_job, to
 
 AHEAD = 1 << 20
@@ -29,7 +30,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, in
     found: list[tuple[int, int]] = []
     with open(tmp_path / "probe", "wb") as probe:
         if output_file._libc().fallocate(probe.fileno(), 1, 0, AHEAD):
-            pytest.skip("needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS")
+            pytest.skip(needs.RESERVED_SPACE)
         if os.fstat(probe.fileno()).st_blocks * 512 < AHEAD:
             pytest.skip("needs a file system that takes the space it reserves; set TMPDIR to a folder on ext4 or XFS")
     real = output_file._libc()
@@ -110,7 +111,7 @@ def test_an_output_of_known_size_takes_no_more(tmp_path: Path, monkeypatch: pyte
     made = OutputFile(str(tmp_path / "out"), 1000)
     made.reserve(1000)
     if not made._held:
-        pytest.skip("needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS")
+        pytest.skip(needs.RESERVED_SPACE)
     monkeypatch.setattr(output_file, "_libc", lambda: None)  # a call fails
     made.write_at(0, some(1000))
     made.commit()
