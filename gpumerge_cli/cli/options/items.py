@@ -102,8 +102,8 @@ INPUT = (
     ),
     Option(
         "line-ends", "Input", _KEYED,
-        "A carriage return ahead of a newline is no part of its line. The output's lines end as the first input's do "
-        "(first), in newlines (lf), or in both (crlf).",
+        "End all lines of the output alike: as the first line of the inputs (first), in a newline (lf), or in a "
+        "carriage return and a newline (crlf). A carriage return ahead of a newline does not compare then.",
         kind="text", choices=("first", "lf", "crlf"), project=True,
     ),
     Option(

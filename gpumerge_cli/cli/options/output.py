@@ -104,8 +104,8 @@ OUTPUT = (
     *(
         Option(
             "source", "Output", commands,
-            "Begin each line with the name of its file, as it was given, and a tab. Of CSV it is the first field; in "
-            f"the header, source or NAME. Keys count the fields without it.{more}",
+            "Begin each line with the name of its file, as it was given, and a tab. In CSV it is the first field, "
+            f"which the header calls source or NAME. Keys count the fields without it.{more}",
             kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
             not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
         )
