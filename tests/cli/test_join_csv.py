@@ -251,7 +251,7 @@ def test_wrong_fields_are_told_by_their_option(
     assert capsys.readouterr().err.endswith(f"{said}\n")
 
 
-@pytest.mark.skipif(shutil.which("join") is None, reason="needs coreutils' join")
+@pytest.mark.skipif(shutil.which("join") is None, reason="needs join; install coreutils")
 @pytest.mark.parametrize(
     "words",
     ["-o 1.1 1.2 2.2 A B", "-o 1.1\t1.2 2.2 A B", "-o auto -o 0 A B", "-o 0 -o auto A B", "A -o 1.1 2.2 B",
