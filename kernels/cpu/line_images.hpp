@@ -135,9 +135,14 @@ struct Images {
     // Whether lines compare as a whole in a locale.
     static bool is_one_text_in_locale(const LineOrder& order)
     {
-        if (order.keys != 1 || order.key(0).kind != KIND_locale || order.separator >= QUOTED) return false;
-        const Key& key = order.key(0);
-        return key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && (key.flags & ~KEY_REVERSE) == 0;
+        if (order.keys != 1 || order.key(0).kind != KIND_locale) return false;
+        return is_whole_line(order, order.key(0)) && (order.key(0).flags & ~KEY_REVERSE) == 0;
+    }
+
+    // Whether a key reaches from the beginning of a line to its end, but for blanks that its flags leave out.
+    static bool is_whole_line(const LineOrder& order, const Key& key)
+    {
+        return key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && is_plain(order.separator);
     }
 
     // Calls call(words) with a null pointer to the kind of words that are made fastest for the order.
@@ -169,8 +174,8 @@ struct Images {
     static auto by_place(const LineOrder& order, Call call)
     {
         const Key& key = order.key(0);
-        const bool whole = key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && !(key.flags & SKIP_START);
-        if (whole && is_plain(order.separator)) return call(static_cast<ValueWords<Kind, false>*>(nullptr));
+        const bool whole = is_whole_line(order, key) && !(key.flags & SKIP_START);
+        if (whole) return call(static_cast<ValueWords<Kind, false>*>(nullptr));
         return call(static_cast<ValueWords<Kind, true>*>(nullptr));
     }
 #endif
