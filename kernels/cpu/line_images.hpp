@@ -119,7 +119,7 @@ struct Images {
         return all.fault < count ? all.fault : count;
     }
 
-    // Whether the only key is a number without separators, which no class goes ahead of, and behind which bytes decide.
+    // Whether the only key is a number without separators and without a class, and bytes decide ties.
     static bool is_one_number(const LineOrder& order)
     {
         if (order.flags & IN_LOCALE) return false;
@@ -379,7 +379,7 @@ struct Images {
     }
 };
 
-// Whether equal rows may differ, since a locale compares whole lines.
+// Whether a locale compares whole lines, so that equal rows may differ.
 inline bool compare_whole_in_locale(const Lines& lines)
 {
     const LineOrder& order = *lines.order;
