@@ -383,5 +383,6 @@ struct Images {
 inline bool compare_whole_in_locale(const Lines& lines)
 {
     const LineOrder& order = *lines.order;
-    return order.flags & IN_LOCALE && order.keys == 1 && order.key(0).start_field == 0 && order.key(0).end_field < 0;
+    if (!(order.flags & IN_LOCALE) || flags_of(order.separator) & FIRST_LINE) return false;
+    return order.keys == 1 && order.key(0).start_field == 0 && order.key(0).end_field < 0;
 }

@@ -116,6 +116,8 @@ def test_records_of_lines_compare_by_their_first_lines(
     halves = [written(tmp_path / name, [f"{first}\n{name}" for first in firsts]) for name in ("z", "a")]
     merged = [line for first in firsts for name in ("z", "a") for line in (first, name)]
     assert result(capfdbinary, "merge", *command[1:-2], "-q", *halves) == merged
+    both = [line for first in firsts for line in (f"\t\t{first}", "z")]  # equal records are written as A has them
+    assert result(capfdbinary, "compare", *command[1:-2], "-q", *halves) == both
 
 
 def test_join_of_csv(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
