@@ -1,7 +1,7 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
 merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. A TextKey
-says what their text is read as.
+says what values the text in arrays is read as.
 run carries out a Job of files, as the command line does. An invalid argument raises a GpumergeError.
 """
 

@@ -48,9 +48,9 @@ struct Key {
     __device__ __forceinline__ bool is(KeyKind other) const { return COMPARED >> other & 1 && kind == other; }
 };
 
-// The keys lie directly behind this struct, and the parameters of keys behind them. words: those of all this. locale: the
-// place, in words, of the name of a locale, which ends in NUL, with IN_LOCALE. opened: 0, or in a copy of the order that a
-// workspace keeps the address of that locale.
+// The keys lie directly behind this struct, and the parameters of keys behind them. words: the number of words of all these.
+// locale: with IN_LOCALE, the word at which the name of the locale begins; it ends in NUL. opened: in a workspace's own copy of
+// the order, the address of that locale; else 0.
 struct LineOrder {
     long long flags, keys, separator, terminator, words, locale, opened, spare;
 
@@ -97,7 +97,7 @@ __device__ inline Place skip_field(Place at, Place stop)
     return find_blank(skip_blanks(at, stop), stop);
 }
 
-// Whether these bytes, see rest_of, are at `at`.
+// Whether the bytes of `rest`, which rest_of gives, are at `at`.
 __device__ inline bool follows(Place at, Place stop, long long rest)
 {
     for (; rest != 0; rest >>= 8, ++at)
@@ -122,7 +122,7 @@ __device__ __forceinline__ Place record_end(Text line)
     return line.stop - (line.start < line.stop && line.stop[-1] == '\r');
 }
 
-// The end of that part of a line in which keys lie.
+// The end of the part of a line in which keys lie.
 __device__ __forceinline__ Place keys_end(Text line, long long separator)
 {
     const long long flags = flags_of(separator);

@@ -90,7 +90,7 @@ struct kind_numeric {
 
 struct kind_human {
     static constexpr int BITS = 64;
-    // A unit lies behind a number whose separators are between digits, whatever the number is that compares.
+    // The number that a unit follows. Its separators lie between digits, even if those of the number that compares are loose.
     __device__ static inline Number ahead_of_unit(const KeyIn& one)
     {
         return separated_number(one.text, one.flags() & ~static_cast<long long>(LOOSE)).number;
@@ -142,10 +142,11 @@ __device__ inline int month_of(Text text)
     return 0;
 }
 
-// For each of the names of months in ascending order its month, its bytes, and the name, folded, in the words that are left.
+// A key's parameters may name the months. They have MONTH_WORDS words for each name, in ascending order of the names: the number
+// of the month, the bytes of the name, and the name, folded.
 constexpr int MONTHS = 12, MONTH_WORDS = 6;
 
-// The number of the month whose name, among those of a key's parameters, begins the text; 0 for none.
+// The number of the month whose name in the parameters begins the text; 0 for none.
 __device__ __noinline__ int named_month(const KeyIn& one)
 {
     const Place at = skip_blanks(one.text.start, one.text.stop);
@@ -166,7 +167,7 @@ __device__ __noinline__ int named_month(const KeyIn& one)
 
 struct kind_month : ExactKind<kind_month> {
     static constexpr int BITS = 8;
-    __device__ static inline KeyImage image(const KeyIn& one) 
+    __device__ static inline KeyImage image(const KeyIn& one)
     {
         const int month = one.key.parameter_words > 0 ? named_month(one) : month_of(one.text);
         return {static_cast<Word>(month) << 56, true};

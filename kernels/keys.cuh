@@ -73,7 +73,7 @@ __device__ __forceinline__ Bits image_of(Bits key)
     return image_of(key, BITS, KEY_KIND, DESCENDING);
 }
 
-constexpr Bits NAT_IS_LAST = KEY_KIND == 5 ? 1 : 0;  // what is taken from a key: NaT becomes the greatest integer
+constexpr Bits NAT_IS_LAST = KEY_KIND == 5 ? 1 : 0;  // subtracted from a key, so that NaT becomes the greatest integer
 #define SIGNED_IMAGES (!ROWS && !RECORD_SIZE && (KEY_KIND == 1 || KEY_KIND == 5) && KEY_BITS >= 32)
 #if SIGNED_IMAGES
 typedef SignedBits Image;

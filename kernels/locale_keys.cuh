@@ -49,7 +49,7 @@ struct kind_locale {
     }
 };
 
-// The part of a line that the last resort compares in a locale: of a record of CSV and its fields the record.
+// The part of a line that the last resort compares in a locale. With RECORD_AHEAD it is the record, which ends in a byte 1.
 inline Text last_text(const LineOrder& order, Text line)
 {
     return order.flags & RECORD_AHEAD ? Text{line.start, find_byte(line.start, line.stop, 1)} : line;

@@ -106,7 +106,7 @@ def test_merges_sets_ranks_and_joins_are_those_of_the_values(kind: str, seed: in
         key, descending = text_key(kind, chance), chance.random() < 0.5
         of = oracle(key, descending=descending)
         runs = [sorted(drawn(kind, chance, sizes(chance)), key=of) for _ in range(2)]
-        width = max(1, *(len(text) for run in runs for text in run), 1)
+        width = max([1, *(len(text) for run in runs for text in run)])
         arrays = [np.array(run, f"S{width}") for run in runs]
         options: Any = {"text": key, "descending": descending}
         both = runs[0] + runs[1]

@@ -5,6 +5,7 @@ options, checked once. host, device: the work on NumPy and on CuPy arrays. count
 equal_pairs, host_ranks, searching: the search for equal items and for ranks.
 
 interchange: lists, and arrays of other libraries. keys: dtypes and orders. payload: values that stay beside their keys.
-options: checks of single options. signatures: the types of the public functions. multi_gpu: sorts by several GPUs.
+text_key, text_images: the kinds of values that text is read as, and integers in the order of these values. options:
+checks of single options. signatures: the types of the public functions. multi_gpu: sorts by several GPUs.
 prepared_calls: repeated calls on CuPy arrays.
 """

@@ -92,9 +92,9 @@ def merge(
 
     Raises
     ------
-    UsageError: arrays or options that do not match, nulls, masked arrays. InputError: a text that its kind cannot read;
-    `where` names the array and the index. DisorderError: `check` found an item that
-    goes before its predecessor; `where` names the array and the index. DeviceError: an unavailable GPU.
+    UsageError: arrays or options that do not match, nulls, masked arrays. InputError: a text that its kind cannot read.
+    DisorderError: `check` found an item that goes before its predecessor. `where` of both names the array and the
+    index. DeviceError: an unavailable GPU.
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")

@@ -83,8 +83,8 @@ def sort(
 
     Raises
     ------
-    UsageError: an array and options that do not match, nulls, a masked array. InputError: a text that its kind
-    cannot read. DeviceError: an unavailable GPU.
+    UsageError: an array and options that do not match, nulls, a masked array. InputError: a text that its kind cannot
+    read. DeviceError: an unavailable GPU.
     """
     shares = in_shares(array)
     with_counts = wants_counts(counts, out=out, devices=devices, shares=shares)
@@ -143,8 +143,8 @@ def argsort(
 
     Raises
     ------
-    UsageError: an array and options that do not match, nulls, a masked array. InputError: a text that its kind
-    cannot read. DeviceError: an unavailable GPU.
+    UsageError: an array and options that do not match, nulls, a masked array. InputError: a text that its kind cannot
+    read. DeviceError: an unavailable GPU.
     """
     request = _request(algorithm, kernel)
     return run_call(
@@ -175,8 +175,8 @@ def is_sorted(
 
     Raises
     ------
-    UsageError: an array that has no order, nulls, a masked array. InputError: a text that its kind
-    cannot read. DeviceError: an unavailable GPU.
+    UsageError: an array that has no order, nulls, a masked array. InputError: a text that its kind cannot read.
+    DeviceError: an unavailable GPU.
     """
     options = CallOptions(None, key, descending, text=text)
     return bool(run_call((array,), options, lambda on: on.is_sorted(), usual="is_sorted"))

@@ -22,7 +22,7 @@ TextKind = Literal[
 ]  # fmt: skip
 Place = Literal["first", "last"]
 TEXT_KINDS = {kind.word or kind.name: kind for kind in KINDS if kind.name in CHOSEN_KINDS and not kind.draws}
-"""The kinds of keys by the words of TextKind. A random order is none: it needs no merge."""
+"""The kinds of keys by the words of TextKind. A random order is not among them, because it needs no merge."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class TextKey:
         try:
             settings.words()
         except InvalidTimesError as error:
-            what = str(error).replace("--zone ", "zone=").replace("--time-format ", "time_format=")
+            what = f"{error.setting}={error}"
             raise UsageError(what, way_out=error.way_out or zone_way_out(settings.zone)) from None
         return settings
 

@@ -95,7 +95,8 @@ def _timed(order: LineOrder, options: LineOptions, files: Sequence[str]) -> Line
             options.zone or "", years, options.year or latest or 0, options.time_format or ""
         ).words()
     except InvalidTimesError as error:
-        raise UsageError(str(error), way_out=error.way_out or zone_way_out(options.zone or "")) from None
+        option = f"--{error.setting.replace('_', '-')}"
+        raise UsageError(f"{option} {error}", way_out=error.way_out or zone_way_out(options.zone or "")) from None
     keys = (replace(key, parameters=parameters) if key.kind.timed else key for key in order.keys)
     return replace(order, keys=tuple(keys))
 

@@ -25,10 +25,11 @@ LETTERS = "YymdjHIpMSfbazs%"
 
 
 class InvalidTimesError(ValueError):
-    """A zone or a format is impossible. way_out: "" for a zone."""
+    """A zone or a format is impossible. setting: "zone" or "time_format". way_out: "" for a zone."""
 
-    def __init__(self, what: str, way_out: str) -> None:
+    def __init__(self, setting: str, what: str, way_out: str) -> None:
         super().__init__(what)
+        self.setting = setting
         self.way_out = way_out
 
 
@@ -86,15 +87,15 @@ def compiled_format(text: str) -> str:
         letter = next(at, "")
         letter = _SAME.get(letter, letter)
         if letter not in _MADE_OF and (not letter or letter not in LETTERS):
-            what = f"--time-format {text}: %{letter} reads no part of a time"
-            raise InvalidTimesError(what, f"use letters from {LETTERS}{''.join((*_SAME, *_MADE_OF))}")
+            what = f"{text}: %{letter} reads no part of a time"
+            raise InvalidTimesError("time_format", what, f"use letters from {LETTERS}{''.join((*_SAME, *_MADE_OF))}")
         made += _MADE_OF.get(letter, f"%{letter}")
     made = made.strip(" ")  # a blank ahead would be tried at each place of a run of blanks
     letters = set(re.findall("%(.)", made, re.DOTALL))
     if made and not letters & set("Yymdjbs"):
-        raise InvalidTimesError(f"--time-format {text}: it has no date", "write one as %d/%m/%Y")
+        raise InvalidTimesError("time_format", f"{text}: it has no date", "write one as %d/%m/%Y")
     if "j" in letters and not letters & set("Yy"):
-        raise InvalidTimesError(f"--time-format {text}: %j needs a year", "add %Y")
+        raise InvalidTimesError("time_format", f"{text}: %j needs a year", "add %Y")
     return made
 
 
@@ -117,7 +118,7 @@ def _switches(zone: str) -> tuple[tuple[int, int], ...]:
     try:
         local = ZoneInfo(zone)
     except (ValueError, KeyError, OSError):
-        raise InvalidTimesError(f"--zone {zone}: there is no such zone", "") from None
+        raise InvalidTimesError("zone", f"{zone}: there is no such zone", "") from None
 
     def offset(second: int) -> int:
         ahead = datetime.fromtimestamp(second, local).utcoffset()

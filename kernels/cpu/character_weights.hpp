@@ -1,5 +1,5 @@
-// The first-level weights of single characters, and of which pairs of characters they are not put together. Included by
-// collation.cpp in its anonymous namespace.
+// The first-level weights of single characters, and the pairs of characters that do not compose: their weights are not those of
+// each, one behind the other. Included by collation.cpp in its anonymous namespace.
 #pragma once
 
 constexpr int MOST_WEIGHT = 6, MOST_CODE = 20;
@@ -8,7 +8,7 @@ constexpr int MOST_TRIED = 2 * BLOCK;
 constexpr unsigned char SLOW = 255;
 constexpr char LETTERS[] = "abcdefghijklmnopqrstuvwxyz'";
 
-// The scripts whose characters take part in contractions of two at most, but for those that CharacterWeights::try_triples finds.
+// Whether a character is of a script whose contractions have two characters at most, but for those of try_triples.
 bool is_listed(unsigned character)
 {
     static constexpr unsigned ranges[][2] = {{0x80, 0x300}, {0x370, 0x480}, {0x48A, 0x590}, {0x10A0, 0x1100}, {0x1E00, 0x2000},
@@ -32,11 +32,11 @@ class CharacterWeights {
 public:
     explicit CharacterWeights(locale_t locale) : locale_(locale) {}
 
-    // Finds the weights of ASCII characters. Returns false if there are none in this locale that can be coded.
+    // Finds the weights of ASCII characters. Returns false if they cannot be coded in this locale.
     bool find_common()
     {
-        for (char character = 1; character > 0; ++character) {
-            const char text[] = {character, 0};
+        for (int character = 1; character < 128; ++character) {
+            const char text[] = {static_cast<char>(character), 0};
             const FirstLevel found(text, 1, locale_);
             for (Place at = found.begin(); at < found.end();) {
                 const int bytes = weight_bytes(at, found.end());
@@ -49,7 +49,6 @@ public:
                 *place = number;
                 ++commons_;
             }
-            if (character == 127) break;
         }
         return commons_ > 0;
     }
@@ -89,7 +88,7 @@ public:
         return *found;
     }
 
-    // Whether the weights of two characters behind one another are not those of each.
+    // Whether two characters, one behind the other, do not compose.
     bool is_apart(unsigned first, unsigned second) const
     {
         std::atomic<const Pairs*>& place = pairs_[first / BLOCK][second / BLOCK];
@@ -98,7 +97,8 @@ public:
         return found->apart[first % BLOCK] >> second % BLOCK & 1;
     }
 
-    // Three letters that form a contraction, as "c'h" in Breton, do not compose: nor do then their first two, in any case.
+    // Finds contractions of three letters, as "c'h" in Breton. Their first two letters then count as a pair that does not compose,
+    // in upper and in lower case.
     void try_triples()
     {
         Pairs apart[2][2] = {};
@@ -138,7 +138,7 @@ private:
         return number;
     }
 
-    // Whether the weights of a text are those of its characters, one after the other. It has MOST_TRIED characters at most.
+    // Whether the weights of a text are those of its characters, one after the other. The text has MOST_TRIED characters at most.
     bool composes(const char* text, size_t size) const
     {
         unsigned char together[MOST_TRIED * MOST_CODE], apart[MOST_TRIED * MOST_CODE];

@@ -1,11 +1,12 @@
 // strcoll compares the first-level weights of two texts first, from left to right. So their first 128 bits make an image of a
-// text, and strcoll decides ties alone. strxfrm puts these weights first, up to a byte 1, but it is slow. So the weights of
-// single characters are looked up once, and those of a text are put together from them. That holds unless characters form a
-// contraction, as "ch" in Czech: pairs of characters are tried in blocks of 64, the first time that both blocks meet. A text
-// with a pair that does not compose, or with characters of scripts that are not listed here, goes through strxfrm.
+// text, and strcoll is called only for texts with equal images. strxfrm puts these weights first, up to a byte 1, but it is slow.
+// So the weights of single characters are looked up once, and those of a text are put together from them. This is correct unless
+// characters form a contraction, as "ch" in Czech. So pairs of characters are tried in blocks of 64, the first time that both
+// blocks meet. A text with a pair that does not compose, or with characters of scripts that are not listed here, goes through
+// strxfrm.
 //
-// A weight is a sequence of bytes: its first byte tells its length, as in UTF-8. An ASCII character's weight is coded as one even
-// byte. A weight that no ASCII character has is coded as the odd byte between its neighbours, and then its own bytes.
+// A weight is a sequence of bytes: its first byte tells its length, as in UTF-8. The weight of an ASCII character is coded as one
+// even byte. A weight that no ASCII character has is coded as the odd byte between its neighbours, and then its own bytes.
 #include "collation.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ typedef const unsigned char* Place;
 constexpr int IMAGE_BYTES = 16;
 constexpr unsigned SPECIAL = 256;
 constexpr int64_t CUT = 1024;  // the bytes of a long text that are tried first
-constexpr int CUT_WEIGHTS = 8;  // those at a cut that may change with what follows
+constexpr int CUT_WEIGHTS = 8;  // the weights ahead of a cut that the text behind it may change
 
 #include "first_level.hpp"
 #include "character_weights.hpp"
@@ -78,7 +79,7 @@ public:
     __attribute__((noinline)) Weights mixed_weights(Place start, Place stop) const
     {
         unsigned char out[IMAGE_BYTES + 2 * MOST_CODE];
-        int made = 0, last = 0;  // last: the bytes of the last code, which what follows may still change
+        int made = 0, last = 0;  // last: the bytes of the last code, which the next character may still change
         unsigned before = 0;     // the character ahead, if it is not of ASCII
         for (Place at = start; at < stop && made - last < IMAGE_BYTES;) {
             if (before == 0) {
@@ -188,7 +189,7 @@ private:
     const char* const name_;
     CharacterWeights characters_;
     bool weighs_ = false;  // whether texts have images
-    unsigned short ascii_[256] = {};  // the codes of characters; SPECIAL for what is not just put behind another code
+    unsigned short ascii_[256] = {};  // the codes of characters; SPECIAL for one whose code does not just follow another code
 };
 
 namespace {

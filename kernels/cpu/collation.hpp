@@ -23,11 +23,11 @@ const Collation& collation_of(const char* name);
 
 // A text may hold NULs, and need not end in one.
 Weights weights_in_locale(const Collation& locale, const unsigned char* start, const unsigned char* stop);
-// Negative, zero or positive, as GNU sort compares the texts: an empty one goes first, and those behind NULs decide ties.
+// Negative, zero or positive, as GNU sort compares the texts: an empty one goes first, and the texts behind their NULs decide ties.
 int compare_in_locale(const Collation& locale, const unsigned char* a, const unsigned char* a_stop, const unsigned char* b,
     const unsigned char* b_stop);
 
-// A word of a locale for numbers or dates, without its end: the byte of a decimal point, that between thousands, or the
-// abbreviated name of month 0 to 11. Returns its length, at most `room`; -1 if there is no such locale.
+// Writes a word of a locale to `out`, without a NUL: its decimal point, its separator of thousands, or the abbreviated name of a
+// month, MONTH_WORD and 0 to 11. Returns the word's length, at most `room`; -1 if there is no such locale.
 enum LocaleWord { POINT_WORD = 0, THOUSANDS_WORD = 1, MONTH_WORD = 2 };
 int64_t word_of_locale(const char* name, int64_t word, unsigned char* out, int64_t room);

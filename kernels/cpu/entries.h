@@ -110,10 +110,10 @@ struct ChunkResult {
 
 enum RecordFault { NO_RECORD_FAULT = 0, SURPLUS_FIELD = 1, TEXT_BEHIND_QUOTE = 2, OPEN_QUOTE = 3 };
 
-/* The columns of records that are made of records of CSV. count: their number. places: for each the number of the field, counted
- * from 0, that becomes it; -1 for a gap. fields: the fields of a record, of which it may lack some at its end. separator: what
- * stands between fields, separator_size its bytes. quote, escape: the bytes that enclose fields, and that take the meaning of
- * the byte behind them away; -1 for none. */
+/* The columns of the records that gm_rearrange writes. count: their number. places: for each column the number of the field,
+ * counted from 0, that becomes it; -1 for a gap. fields: the number of fields that a record may have; it may lack some at its
+ * end. separator: the text between fields, of separator_size bytes. quote: the byte that encloses fields. escape: the byte that
+ * makes the byte behind it text. Both are -1 for none. */
 struct Columns {
     int64_t count, fields, separator_size, quote, escape;
     const int64_t* places;
@@ -250,7 +250,7 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * group goes out with each of B's.
  * keys: the order of the keys. shows: a sum of JoinShows. filler: of lines, the bytes that stand for fields that are empty or not
  * there; of records, the byte that stands for those that are not there.
- * A line that goes out has the key, then the other fields of A, then those of B. separator: goes out between fields, see fields.cuh. columns:
+ * A line that goes out has the key, then the other fields of A, then those of B. separator: goes out between fields, see field_separator.cuh. columns:
  * null, or the fields that go out, `count` of them, two numbers each: 0 and the number of a key, or 1 or 2 for A or B and the
  * number of a field; all are counted from 0. most_a, most_b: not 0 if the columns are the key and all
  * other fields of lines of A and B that have so many fields. Any others must be empty, or it is an error, SURPLUS_FIELDS, whose
@@ -321,12 +321,12 @@ int64_t gm_is_invalid(const struct OrderSpec* order, int64_t number, const unsig
 /* 1 if key `number` of a line, whose kind is a time, is one; else 0. found[0] and found[1] become its seconds since 1970 and the
  * nanoseconds behind them, found[2] and found[3] the places where it begins and ends in the line. */
 int64_t gm_read_time(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* found);
-/* A regular expression, extended as POSIX has it, which ends in NUL; it sees bytes. Null if it is none: then `message`, of `room`
- * bytes, becomes what the C library says, ended by NUL; "" if there is no memory. */
+/* Opens an extended regular expression of POSIX, which ends in NUL. It matches bytes. Null if it is invalid: then `message`, of
+ * `room` bytes, becomes the message of the C library, ended by NUL; it stays as it is if there is no memory. */
 void* gm_pattern_open(const unsigned char* text, unsigned char* message, int64_t room);
 void gm_pattern_close(void* pattern);
-/* Finds the lines of `text` that begin records: the pattern matches them; or if it is null, key 0 of the order, a time, is one.
- * The text has no newline behind its last line. The newline ahead of each, but for the first line's, becomes the byte `end`. begun[0]
+/* Finds the lines of `text` that begin records: lines that the pattern matches or, if it is null, whose key 0 in the order is a
+ * valid time. The text has no newline behind its last line. The newline ahead of each such line becomes the byte `end`. begun[0]
  * becomes a sum of 1 if the first line begins a record, and 2 if any does. */
 int64_t gm_mark_records(const void* pattern, const struct OrderSpec* order, unsigned char* text, int64_t size, int64_t end,
     int64_t* begun);

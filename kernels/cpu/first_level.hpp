@@ -1,7 +1,7 @@
 // The first-level weights of texts by strxfrm, and characters of UTF-8. Included by collation.cpp in its anonymous namespace.
 #pragma once
 
-constexpr unsigned CHARACTERS = 0x3100;  // those that have images of their own lie below
+constexpr unsigned CHARACTERS = 0x3100;  // only characters below have weights that are looked up once
 
 int put_utf8(unsigned character, char* out)
 {
@@ -11,7 +11,7 @@ int put_utf8(unsigned character, char* out)
     return out[0] = static_cast<char>(0xE0 | character >> 12), out[1] = at(6), out[2] = at(0), 3;
 }
 
-// Reads a character of two or three bytes below 0x3100. Returns its length, 0 if there is none.
+// Reads a character of two or three bytes below CHARACTERS. Returns its length; 0 if there is none.
 int read_utf8(Place at, Place stop, unsigned& character)
 {
     const auto follows = [&](int byte) { return stop - at > byte && (at[byte] & 0xC0) == 0x80; };
@@ -61,7 +61,6 @@ public:
     FirstLevel& operator=(const FirstLevel&) = delete;
     Place begin() const { return reinterpret_cast<Place>(weights_); }
     Place end() const { return begin() + size_; }
-    size_t size() const { return size_; }
 
 private:
     void reserve(size_t size)

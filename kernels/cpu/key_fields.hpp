@@ -9,7 +9,7 @@ inline Text as_it_stands(const LineOrder& order, Text line, Text key)
     return quoted && key.stop < line.stop ? Text{key.start - 1, key.stop + 1} : key;
 }
 
-// Writes what lies between fields to `out`, of which 8 bytes must be writable. Returns the place behind it.
+// Writes a separator, or a space for blanks, to `out`: width_of(separator) bytes. Returns the place behind it.
 inline unsigned char* put_separator(long long separator, unsigned char* out)
 {
     *out++ = static_cast<unsigned char>(separator < 0 ? ' ' : separator);

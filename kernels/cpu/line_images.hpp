@@ -119,7 +119,7 @@ struct Images {
         return all.fault < count ? all.fault : count;
     }
 
-    // Whether the only key is a number without separators, which no class goes ahead of, and behind which bytes decide.
+    // Whether the only key is a number without separators and without a class, and bytes decide ties.
     static bool is_one_number(const LineOrder& order)
     {
         if (order.flags & IN_LOCALE) return false;
@@ -135,9 +135,14 @@ struct Images {
     // Whether lines compare as a whole in a locale.
     static bool is_one_text_in_locale(const LineOrder& order)
     {
-        if (order.keys != 1 || order.key(0).kind != KIND_locale || order.separator >= QUOTED) return false;
-        const Key& key = order.key(0);
-        return key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && (key.flags & ~KEY_REVERSE) == 0;
+        if (order.keys != 1 || order.key(0).kind != KIND_locale) return false;
+        return is_whole_line(order, order.key(0)) && (order.key(0).flags & ~KEY_REVERSE) == 0;
+    }
+
+    // Whether a key reaches from the beginning of a line to its end, but for blanks that its flags leave out.
+    static bool is_whole_line(const LineOrder& order, const Key& key)
+    {
+        return key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && is_plain(order.separator);
     }
 
     // Calls call(words) with a null pointer to the kind of words that are made fastest for the order.
@@ -169,8 +174,8 @@ struct Images {
     static auto by_place(const LineOrder& order, Call call)
     {
         const Key& key = order.key(0);
-        const bool whole = key.start_field == 0 && key.start_char == 0 && key.end_field < 0 && !(key.flags & SKIP_START);
-        if (whole && is_plain(order.separator)) return call(static_cast<ValueWords<Kind, false>*>(nullptr));
+        const bool whole = is_whole_line(order, key) && !(key.flags & SKIP_START);
+        if (whole) return call(static_cast<ValueWords<Kind, false>*>(nullptr));
         return call(static_cast<ValueWords<Kind, true>*>(nullptr));
     }
 #endif
@@ -374,9 +379,10 @@ struct Images {
     }
 };
 
-// Whether equal rows may differ, since a locale compares whole lines.
+// Whether a locale compares whole lines, so that equal rows may differ.
 inline bool compare_whole_in_locale(const Lines& lines)
 {
     const LineOrder& order = *lines.order;
-    return order.flags & IN_LOCALE && order.keys == 1 && order.key(0).start_field == 0 && order.key(0).end_field < 0;
+    if (!(order.flags & IN_LOCALE) || flags_of(order.separator) & FIRST_LINE) return false;
+    return order.keys == 1 && order.key(0).start_field == 0 && order.key(0).end_field < 0;
 }

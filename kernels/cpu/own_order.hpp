@@ -1,4 +1,4 @@
-// A copy of an order of lines, in which its locale is found already. Needs lines.cuh.
+// A copy of an order of lines that holds the address of its locale. Needs lines.cuh.
 #pragma once
 
 class OwnOrder {

@@ -1,5 +1,6 @@
 // Records of CSV with their fields in other columns. Records without quotes are taken to pieces by vectors.
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "entries.h"
@@ -123,7 +124,7 @@ private:
         return true;
     }
 
-    // The same for a record that ends here and has no quotes; false for others.
+    // As take, for a record that ends in a newline and has no quotes and no escapes. Returns false for others.
     bool take_plain(const unsigned char* at)
     {
         count_ = 1;

@@ -1,4 +1,4 @@
-// Records of several lines: which lines begin one. A file is copied, with another byte in place of the newline ahead of each.
+// Records of several lines. Finds the lines that begin one, and writes another byte over the newline ahead of each.
 #include <locale.h>
 #include <regex.h>
 

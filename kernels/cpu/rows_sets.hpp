@@ -4,8 +4,8 @@
 #include "walk.hpp"
 
 // The two rows of a step. Text is read only where prefixes are equal. MARKS: the case in which a row goes out becomes its
-// prefix: 0 if the rows are equal, 1 if only A has it, and 2 if only B does. of_b: whether equal rows
-// are written as B has them, as comm does. They may differ where a locale compares whole lines.
+// prefix: 0 if the rows are equal, 1 if only A has it, and 2 if only B does. of_b: whether equal rows are written as B has them, as
+// comm does; they may differ where a locale compares whole lines.
 template <bool MARKS>
 struct RowSides {
     const Lines& lines;

@@ -4,7 +4,7 @@
 // Included in the anonymous namespace of each unit, behind ladder.hpp. Sides is a type with these members:
 //     compare(x, y)         negative, zero or positive, if x goes before, with or behind y
 //     chosen(a, b, take_b)  *b or *a, without a branch
-//     equals_of_b()         whether of two equal items that of B goes out, not that of A
+//     equals_of_b()         whether B's item goes out if two are equal, and not A's
 //     mark(items, count, side)
 //                           takes note that these items went out because both sides hold them (0), only A (1), or only B (2)
 #pragma once

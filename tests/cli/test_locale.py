@@ -103,6 +103,23 @@ def test_csv_by_a_column_and_the_last_resort_by_records(
     assert capfdbinary.readouterr().out.decode() == "word,number\n" + "".join(f"{text}\n" for text in expected)
 
 
+@pytest.mark.parametrize("key", ["1", "1,9"])
+def test_records_of_lines_compare_by_their_first_lines(
+    key: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    firsts, others = gnu(["# a", "# ab", "# B", "# é", "# co-op"]), ["z", "b", "a"]
+    path = written(tmp_path / "a", [f"{first}\n{other}" for other in others for first in firsts[::-1]])
+    command = ["sort", "--locale", "en_US.UTF-8", "--record-start", "^#", "-k", key, "-s", "-q"]
+    assert result(capfdbinary, *command, path) == [
+        line for first in firsts for other in others for line in (first, other)
+    ]
+    halves = [written(tmp_path / name, [f"{first}\n{name}" for first in firsts]) for name in ("z", "a")]
+    merged = [line for first in firsts for name in ("z", "a") for line in (first, name)]
+    assert result(capfdbinary, "merge", *command[1:-2], "-q", *halves) == merged
+    both = [line for first in firsts for line in (f"\t\t{first}", "z")]  # equal records are written as A has them
+    assert result(capfdbinary, "compare", *command[1:-2], "-q", *halves) == both
+
+
 def test_join_of_csv(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     ordered = gnu([word for word in WORDS if word])
     a = written(tmp_path / "a.csv", ["word,x", *(f"{word},1" for word in ordered)])

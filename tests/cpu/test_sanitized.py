@@ -1,4 +1,4 @@
-"""The tests of keys, rows, cuts, chunks and joins once more, in a Python where sanitizers watch the library."""
+"""The tests of FILES once more, in a Python where sanitizers watch the library."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def passes(sanitizers: str, level: str, *, few: bool) -> None:
     environment[libraries.VARIABLE] = str(libraries.sanitized(sanitizers, level, says_why=not few))
     # Without random places, which the thread sanitizer of older compilers does not live with.
     command = [
-        "setarch",
+        needs.program("setarch"),
         "-R",
         sys.executable,
         "-m",

@@ -106,80 +106,39 @@ def record_pairs(order: Order, seed: int) -> Iterator[tuple[str, Run, Run]]:
         yield name, a, b
 
 
+WORDS = [
+    b"", b"a", b"a\0", b"a\0\0", b"ab", b"abcdefgh", b"abcdefgh\0", b"abcdefghi", b"abcdefgh\xff", b"\xff", b" ",
+]  # fmt: skip
+LONG = [b"x" * 40 + bytes([48 + i % 5]) * (i % 7) for i in range(14)]
+NUMBERS = [
+    b"0", b"-0", b"00", b"", b"-", b"+5", b"x", b"1", b"01", b" 1", b"\t1", b"1.0", b"1.", b".5", b"-.5", b"0.50",
+    b"-1", b"-10", b"-9.99", b"10", b"9", b"1e9", b"1.2.3", b"0.000001", b"0.0000012", b"-0.000001",
+    b"123456789012345678", b"123456789012345679", b"-123456789012345678", b"-123456789012345679",
+    b"9" * 30, b"9" * 30 + b".1", b"1" + b"0" * 30,
+]  # fmt: skip
+KEYED = [
+    b"b,2,JAN", b"B,2.0,feb", b"b!,10,Feb 3", b"b,,dec", b",2e1,x", b"  b \t20 Mar", b"b 0x14,0x14", b"a\nb c",
+    b"1K", b"1000", b"-2M", b"inf", b"nan", b"1e400", b"v1.10.tar.gz", b"v1.9", b"v1.09", b"~v1", b"a.b~",
+]  # fmt: skip
+"""Lines with fields, and values of the kinds of keys."""
+
+
 def line_pairs(order: Order, seed: int) -> Iterator[tuple[str, list[bytes], list[bytes]]]:
     """Pairs of sorted lists of lines, each with its terminator."""
     random = np.random.default_rng(seed)
-    words = [
-        b"",
-        b"a",
-        b"a\0",
-        b"a\0\0",
-        b"ab",
-        b"abcdefgh",
-        b"abcdefgh\0",
-        b"abcdefghi",
-        b"abcdefgh\xff",
-        b"\xff",
-        b" ",
-    ]
-    long = [b"x" * 40 + bytes([48 + i % 5]) * (i % 7) for i in range(14)]
-    numbers = [
-        b"0",
-        b"-0",
-        b"00",
-        b"",
-        b"-",
-        b"+5",
-        b"x",
-        b"1",
-        b"01",
-        b" 1",
-        b"\t1",
-        b"1.0",
-        b"1.",
-        b".5",
-        b"-.5",
-        b"0.50",
-    ]
-    numbers += [b"-1", b"-10", b"-9.99", b"10", b"9", b"1e9", b"1.2.3", b"0.000001", b"0.0000012", b"-0.000001"]
-    numbers += [b"123456789012345678", b"123456789012345679", b"-123456789012345678", b"-123456789012345679"]
-    numbers += [b"9" * 30, b"9" * 30 + b".1", b"1" + b"0" * 30]
-    pool = words + long + numbers
-    if order.text is not None and order.text.keys:
-        words += [
-            b"b,2,JAN",
-            b"B,2.0,feb",
-            b"b!,10,Feb 3",
-            b"b,,dec",
-            b",2e1,x",
-            b"  b \t20 Mar",
-            b"b 0x14,0x14",
-            b"a\nb c",
-        ]
-        numbers += [
-            b"1K",
-            b"1000",
-            b"-2M",
-            b"inf",
-            b"nan",
-            b"1e400",
-            b"v1.10.tar.gz",
-            b"v1.9",
-            b"v1.09",
-            b"~v1",
-            b"a.b~",
-        ]
+    has_keys = order.text is not None and order.text.keys
+    pool = WORDS + LONG + NUMBERS + (KEYED if has_keys else [])
     for name, m, n in (("mixed", 40, 37), ("a_tiny", 1, 50), ("b_tiny", 50, 1), ("a_empty", 0, 20)):
         chosen = [pool[i] for i in random.integers(0, len(pool), m + n)]
         yield name, sorted_lines(order, chosen[:m]), sorted_lines(order, chosen[m:])
     ties = [b"tie to the last" for _ in range(30)]
-    yield "long_ties", sorted_lines(order, ties + long), sorted_lines(order, ties[:20] + long)
+    yield "long_ties", sorted_lines(order, ties + LONG), sorted_lines(order, ties[:20] + LONG)
     yield "whole_pool", sorted_lines(order, pool), sorted_lines(order, pool[::-1])
     if order.text is not None and order.text.numeric:
         # Exponents beyond what a prefix holds.
         huge = [b"7" * 33000, b"7" * 32999 + b"8", b"-" + b"7" * 33000, b"8" * 32800, b"-" + b"8" * 32800]
         tiny = [b"." + b"0" * zeros + digit for zeros in (32765, 32766, 32767, 33000) for digit in (b"1", b"2")]
-        yield "beyond_the_prefix", sorted_lines(order, huge + numbers[:5]), sorted_lines(order, tiny + huge[:2])
+        yield "beyond_the_prefix", sorted_lines(order, huge + NUMBERS[:5]), sorted_lines(order, tiny + huge[:2])
 
 
 def sorted_lines(order: Order, lines: list[bytes]) -> list[bytes]:

@@ -83,9 +83,9 @@ ALIGNED_SHARED = "extern __shared__ __align__(16) unsigned char shared_bytes[];"
 
 
 class Common:
-    """The headers that all kernels of a variant include. It compiles them once, in a namespace that others use.
+    """The headers that all kernels of a variant include. They are compiled once, in a namespace that the kernels use.
 
-    change: what changes them.
+    change: changes their text.
     """
 
     def __init__(self, change: Callable[[str], str] = str) -> None:

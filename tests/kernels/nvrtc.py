@@ -1,4 +1,4 @@
-"""What the tests that compile kernels by NVRTC share, which needs no device."""
+"""Orders, architectures and a compilation, for the tests that compile kernels by NVRTC. They need no device."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.gpu.source import (
-    flatten,
-)
+from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.launch import FAN_INS
