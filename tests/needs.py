@@ -16,8 +16,8 @@ _EXTRAS = {
     "obstore": "stores",
 }
 """The extras of gpumerge that install these libraries."""
-_PACKAGES = {"setarch": "util-linux"}
-"""The system's packages of programs with other names."""
+_PACKAGES = {"bgzip": "tabix", "localedef": "libc-bin", "pzstd": "zstd", "setarch": "util-linux"}
+"""Debian's packages of programs, where a package has another name."""
 
 
 def reason(library: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.engine.header_union import HeaderLine, union_of
 from gpumerge_cli.errors import InputError
-from tests.needs import program
+from tests import needs
 
 A = "##fileformat=VCFv4.2\n##source=a\n##contig=<ID=1>\n##contig=<ID=3>\n#CHROM\tPOS\tID\n1\t5\ta\n3\t2\tb\n"
 B = (
@@ -198,6 +198,7 @@ def union(*headers: list[str]) -> list[str]:
 
 
 def test_the_same_references_as_samtools_merge() -> None:
+    samtools = needs.program("samtools")
     Path("a.sam").write_text(
         "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:50\n@SQ\tSN:c\tLN:50\nr\t0\ta\t1\t9\t1M\t*\t0\t0\tA\tI\n"
     )
@@ -206,9 +207,8 @@ def test_the_same_references_as_samtools_merge() -> None:
     )
     words = ["merge", "--format", "text", "--header-prefix", "@", "--headers", "union", "-k", "3,3", "-k", "4,4n", "-q"]
     assert invoke([*words, "-o", "o.sam", "a.sam", "b.sam"]) == 0
-    program("samtools")
-    subprocess.run(["samtools", "merge", "-O", "sam", "--no-PG", "-f", "s.sam", "a.sam", "b.sam"], check=True)
+    subprocess.run([samtools, "merge", "-O", "sam", "--no-PG", "-f", "s.sam", "a.sam", "b.sam"], check=True)
     read = subprocess.run(
-        ["samtools", "view", "-h", "--no-PG", "o.sam"], capture_output=True, text=True, check=True
+        [samtools, "view", "-h", "--no-PG", "o.sam"], capture_output=True, text=True, check=True
     ).stdout
     assert read == Path("o.sam").read_text() == Path("s.sam").read_text()

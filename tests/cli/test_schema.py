@@ -67,7 +67,6 @@ def test_parts_of_compressed_files_and_marks() -> None:
 
 def test_comments_ahead_of_names() -> None:
     Path("one.csv").write_text('# a "\n#id,name\n1,a\n')
-    Path("two.csv").write_text("# b\n#name,id\nb,0\n")
     Path("two.csv").write_text("# b\nname,#id\nb,0\n")
     words = ["merge", "--schema", "union", "--header-prefix", "#", "--headers", "union", "--field", "#id:n", "-q"]
     assert invoke([*words, "-o", "o.csv", "one.csv", "two.csv"]) == 2  # its last line of the header is "# b"

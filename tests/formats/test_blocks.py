@@ -7,7 +7,6 @@ import logging
 import os
 import random
 import shlex
-import shutil
 import struct
 import subprocess
 import sys
@@ -30,6 +29,7 @@ from gpumerge_cli.formats import input as inputs
 from gpumerge_cli.formats.block_index import LARGEST_BLOCK
 from gpumerge_cli.formats.blocked_input import BlockedInput
 from gpumerge_cli.formats.naming import open_input
+from tests import needs
 from tests.bgzf import EOF_BLOCK, block, blocks_of, in_blocks
 from tests.formats.test_compressed import without_extra, zstd
 from tests.jobs_of import job_of, merge_job, sort_job
@@ -410,8 +410,7 @@ def test_threads_share_a_file(write: Write, seed: int) -> None:
 
 @pytest.mark.parametrize("tool", ["bgzip", "pzstd", "zstd"])
 def test_files_of_other_programs(tmp_path: Path, tool: str, seed: int) -> None:
-    if shutil.which(tool) is None:
-        pytest.skip(f"needs {tool}")
+    needs.program(tool)
     chance = random.Random(seed)
     numbers = [chance.randrange(10**6) for _ in range(60_000)]
     data = b"".join(sorted(b"%d\t%d\n" % (number, number * number) for number in numbers))

@@ -1,4 +1,4 @@
-"""What the tests that compile kernels by NVRTC share, which needs no device."""
+"""Orders, architectures and a compiler for the tests that compile kernels with NVRTC. They need no GPU."""
 
 from __future__ import annotations
 
