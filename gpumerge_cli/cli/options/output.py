@@ -79,13 +79,13 @@ OUTPUT = (
     Option(
         "count", "Output", ("merge", *SETS),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab. Of CSV it is the first field, or the last one; in the header, count.",
+        "--count=after at its end, behind a tab. In CSV it is the first field, or the last one; in the header, count.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
         "count", "Output", ("sort",),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab. Of CSV it is the first field, or the last one; in the header, count. "
+        "--count=after at its end, behind a tab. In CSV it is the first field, or the last one; in the header, count. "
         "Lines are equal if all their bytes are; with -u or -s, if their keys "
         "are. With -m, disorder is an error.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
@@ -104,8 +104,8 @@ OUTPUT = (
     *(
         Option(
             "source", "Output", commands,
-            "Begin each line with the name of its file, as it was given, and a tab. Of CSV it is the first field; in "
-            f"the header, source or NAME. Keys count the fields without it.{more}",
+            "Begin each line with the name of its file, as it was given, and a tab. In CSV the name is the first "
+            f"field, and the header names it source or NAME. Keys count the fields without it.{more}",
             kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
             not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
         )
