@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from gpumerge_cli.engine.header_union import HeaderLine, union_of
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.beginnings import refuse_json
 from gpumerge_cli.formats.format import Layout, Written
 from gpumerge_cli.formats.line_source import BOM, LineSource
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.header_union import HeaderLine
 
 _LOOKED_AT = 20
 """Lines that tell."""
@@ -64,6 +67,8 @@ def new_head(sources: Sequence[LineSource], written: Written, layout: Layout) ->
         same_headers([*zip(names, map(shown, heads), strict=True)], layout)
     if rule != "union" or len({*filter(None, heads)}) < 2:
         return None
+    from gpumerge_cli.engine.header_union import union_of
+
     separator = layout.items.line_order.separator
     has_names = layout.format.names_in_header and layout.items.header_lines > 0
     headers = [lines_of_header(source, written) for source in sources]
@@ -74,6 +79,8 @@ def new_head(sources: Sequence[LineSource], written: Written, layout: Layout) ->
 
 def lines_of_header(source: LineSource, written: Written) -> list[HeaderLine]:
     """The lines of the header of a file. written: the way from its lines to the output."""
+    from gpumerge_cli.engine.header_union import HeaderLine
+
     end = bytes([source.terminator])
     shown = written.shown or bytes
     lines = [line + end for line in source.header.removeprefix(BOM).split(end)[:-1]]

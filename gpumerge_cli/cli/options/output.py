@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
-from gpumerge_cli.formats.compressed import compressions
+from gpumerge_cli.formats.codecs import COMPRESSIONS
 from gpumerge_cli.order.equals import SETS
 
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
@@ -138,13 +138,13 @@ OUTPUT = (
         "compression", "Output", ("merge", *COMBINING, "join", "sort"),
         "Compress the output, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix decides; "
         ".gz is BGZF if all compressed inputs are.",
-        kind="text", choices=compressions(), settable=False,
+        kind="text", choices=COMPRESSIONS, settable=False,
     ),
     Option(
         "compression", "Output", ("rank",),
         "Compress what --range writes, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix "
         "decides; .gz is BGZF if all compressed inputs are.",
-        kind="text", choices=compressions(), settable=False, needs=_RANGE,
+        kind="text", choices=COMPRESSIONS, settable=False, needs=_RANGE,
     ),
     Option(
         "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),
