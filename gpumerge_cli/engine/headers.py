@@ -8,6 +8,7 @@ from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.engine.header_difference import shown_apart
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.beginnings import refuse_json
 from gpumerge_cli.formats.format import Layout, Written
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 _LOOKED_AT = 20
 """Lines that tell."""
 _DELIMITERS = (b"\t", b",", b";", b"|")
-_SHOWN = 60
 _TAB = b"\t"
 _NUMBER = re.compile(rb"[+-]?\.?[0-9]")
 
@@ -104,7 +104,7 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
             refuse_json(first_name, first)
         why = _difference(header, first, layout)
         number, line, its = _first_difference(header, first)
-        shown, first_shown = _shown(line, its)
+        shown, first_shown = shown_apart(line, its)
         by_name = "add --schema union, " if layout.format.has_schemas else ""
         way_out = f"give all files the same columns and header, {by_name}or join them by a key with gpumerge join"
         if layout.items.header_prefix:
@@ -137,15 +137,3 @@ def _difference(header: bytes, other: bytes, layout: Layout) -> str:
 
 def _without_case(header: bytes) -> bytes:
     return header.decode("utf-8", "surrogateescape").casefold().encode("utf-8", "surrogateescape")
-
-
-def _shown(header: bytes, other: bytes) -> tuple[str, str]:
-    """Two headers in short, from a little ahead of their first difference if they are long."""
-    texts = [text.rstrip(b"\r\n\0").decode("utf-8", "replace").removeprefix("\ufeff") for text in (header, other)]
-    common = next((at for at, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
-    start = common - _SHOWN // 4 if max(map(len, texts)) > _SHOWN and common > _SHOWN // 2 else 0
-    first, second = (
-        "..." * (start > 0) + repr(text[start : start + _SHOWN]) + "..." * (len(text) > start + _SHOWN)
-        for text in texts
-    )
-    return first, second

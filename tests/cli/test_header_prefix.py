@@ -136,6 +136,17 @@ def test_contradictions(old: str, new: str, told: str, capfd: pytest.CaptureFixt
     assert capfd.readouterr().err.startswith("gpumerge: " + told)
 
 
+def test_long_columns_are_shown_where_they_differ(capfd: pytest.CaptureFixture[str]) -> None:
+    fixed = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tNA00001\tNA00002\t"
+    for name, text, sample in (("a.vcf", A, "NA00003"), ("b.vcf", B, "NA00004")):
+        Path(name).write_text(text.replace("#CHROM\tPOS\tID\n", f"{fixed}{sample}\n"))
+    assert invoke(["merge", "--header-prefix", "#", "--headers", "union", *KEYS["text"], "a.vcf", "b.vcf"]) == 2
+    told = capfd.readouterr().err
+    assert told.startswith("gpumerge: b.vcf:7: its columns ...")
+    assert "NA00004' differ from those of a.vcf:5, ..." in told
+    assert "NA00003'; make them alike" in told
+
+
 def test_a_check_compares_columns_alone(capfd: pytest.CaptureFixture[str]) -> None:
     words = ["check", "-q", "--header-prefix", "#", *KEYS["csv"], "a.vcf", "b.vcf"]
     assert invoke(words) == 0
