@@ -89,7 +89,7 @@ def case_of(seed: int, number: int, folder: Path, locales: Sequence[str] = LOCAL
 
 
 def _texts(chance: random.Random, order: Sequence[str]) -> list[list[bytes]]:
-    """What lines are made of: lists of short texts."""
+    """Lists of short texts. Each line is a row of texts drawn from them."""
     pools = [[text.encode() for text in chance.choice(_POOLS)] for _ in range(chance.choice([1, 1, 2, 3]))]
     if any(set("ngh") & set(one) for one in order if one.startswith("-")) or chance.random() < 0.1:
         pools.append([b"1", b"0", b"23", b"1,5", b"1.5", b"1.000", b"1,000", b"-", b"-1", b"K", b"7M", b" "])

@@ -11,7 +11,7 @@ from tests import needs
 
 NAMES = ("en_US.UTF-8", "de_DE.UTF-8", "sv_SE.UTF-8", "cs_CZ.UTF-8")
 LATIN_1 = "de_DE.ISO-8859-1"
-"""A locale whose charset is another one."""
+"""A locale whose charset is not UTF-8."""
 _SOURCES = Path("/usr/share/i18n/locales")
 
 
@@ -22,7 +22,7 @@ def made(folder: Path) -> Path:
         pytest.skip("needs the sources of locales; install the system's package locales")
     for name in (*NAMES, LATIN_1):
         language, _, charset = name.partition(".")
-        # It warns of what other versions wrote, and then ends with 1.
+        # localedef ends with 1 if it only warns, as it does of sources that another version wrote.
         command = [localedef, "--no-archive", "-i", language, "-f", charset, str(folder / name)]
         done = subprocess.run(command, capture_output=True, check=False)
         assert (folder / name / "LC_COLLATE").exists(), done.stderr.decode()

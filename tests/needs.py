@@ -17,8 +17,8 @@ _EXTRAS = {
     "obstore": "stores",
 }
 """The extras of gpumerge that install these libraries."""
-_PACKAGES = {"bgzip": "tabix", "pzstd": "zstd", "setarch": "util-linux"}
-"""The system's packages of programs with other names."""
+_PACKAGES = {"bgzip": "tabix", "localedef": "libc-bin", "pzstd": "zstd", "setarch": "util-linux"}
+"""Debian's packages of programs, where a package has another name."""
 RESERVED_SPACE = "needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS"
 """The reason to skip a test whose output gets no room ahead."""
 

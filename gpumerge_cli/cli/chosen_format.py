@@ -95,7 +95,7 @@ def binary_by_suffix(files: Sequence[str]) -> str:
 def are_binary(options: OrderOptions | JoinOptions, files: Sequence[str], *, of_text: bool = False) -> bool:
     """Whether items are numbers or records: by --format, else by an option that names their type, else by a suffix.
 
-    of_text: other options are for text alone, and count more than suffixes. All other files are text.
+    of_text: other options apply to text alone; they outweigh suffixes. Otherwise files are text.
     """
     from gpumerge_cli.formats.kinds.lookup import holds_lines
 

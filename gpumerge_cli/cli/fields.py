@@ -87,7 +87,7 @@ def find_keys(
 
 
 def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: bytes | None, lines: int) -> Items:
-    """The items of files of which only the header is read, so much as that needs."""
+    """The items of files, as far as reading a header needs them."""
     plain = isinstance(options, SortOptions) and not options.compressed
     order = LineOrder(separator=separator, quotes=options.quote_rule)
     prefix = header_prefix(options)
@@ -112,7 +112,7 @@ def _with_header(options: OrderOptions, header: int, keys: Sequence[KeySpec]) ->
 
 
 def _with_names(options: OrderOptions, header: int) -> int:
-    """The lines of a header of which one has names: those with a prefix have them, too."""
+    """The lines of a header that has names of columns: one at least, unless a line with a prefix may have them."""
     return header if options.header_prefix is not None else max(1, header)
 
 

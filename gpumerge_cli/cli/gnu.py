@@ -27,7 +27,6 @@ from gpumerge_cli.cli.scan import ENDING, Operand, last_value, scan
 from gpumerge_cli.cli.values import OptionValue, TakenValues, make_options
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_kinds import BY_FLAG, LETTERS
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
@@ -119,7 +118,8 @@ class _Reading:
     """Options end at the first file."""
     given: set[str] = field(default_factory=set)
     """The parameters of the options that were given."""
-    letters: set[str] = field(default_factory=set)
+    sort_words: set[str] = field(default_factory=set)
+    """The letters, or words of kinds, that the values of --sort stand for."""
     keys: list[KeySpec | str] = field(default_factory=list)
     """Those that may be names of columns as they are written."""
     sequence: list[str] = field(default_factory=list)
@@ -139,10 +139,6 @@ class _Reading:
             self._check("C")
         else:
             self.taken.take(option, value, written)
-            if value and option.letter and option.letter in LETTERS:
-                self.letters.add(option.letter)
-            if value and option.name in BY_FLAG:
-                self.letters.add(BY_FLAG[option.name].symbol)
 
     def _take_text(self, option: Option, text: str, written: str) -> None:
         """Take an option with a text; first check what GNU sort checks as it comes to it."""
@@ -154,7 +150,7 @@ class _Reading:
                 self._take_key(text, text if self.named else parse_key(text))
                 return
             case "sort":
-                self.letters.add(parse_sort_word(text, _WRONG_WORD))
+                self.sort_words.add(parse_sort_word(text, _WRONG_WORD))
             case "field-separator":
                 parse_separator(text)
             case "field":
@@ -186,8 +182,9 @@ class _Reading:
         elif options.files0_from is None and not files:
             files = ("-",)
         keys = find_keys(options, files, separator, self.keys)
+        letters = options.letters | self.sort_words
         order = line_order(
-            self.letters,
+            letters,
             keys.of_lines,
             separator=separator,
             stable=options.keys_alone,
@@ -200,12 +197,14 @@ class _Reading:
             order=replace(order, quotes=options.quote_rule),
             keys=keys,
             options=options,
-            notes=self._notes(options, separator, keys.columns.name),
+            notes=self._notes(options, letters, separator, keys.columns.name),
         )
         check_operands(result, result.files)
         return result
 
-    def _notes(self, options: SortOptions, separator: bytes | None, columns: str | None) -> tuple[str, ...]:
+    def _notes(
+        self, options: SortOptions, letters: set[str], separator: bytes | None, columns: str | None
+    ) -> tuple[str, ...]:
         if not options.debug or columns is not None:  # which --debug does not go with
             return ()
         from gpumerge_cli.cli.gnu_debug import debug_notes
@@ -213,8 +212,8 @@ class _Reading:
         keys = [key for key in self.keys if isinstance(key, KeySpec)]
         return tuple(
             debug_notes(
-                self.letters,
-                inheriting(self.letters, keys),
+                letters,
+                inheriting(letters, keys),
                 separator,
                 stable=options.keys_alone,
                 locale=locale_named(options.locale),

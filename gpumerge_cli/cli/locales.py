@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.order.months import month_parameters
@@ -12,19 +11,14 @@ from gpumerge_cli.order.rules import LineKey, LineOrder
 OF_ENVIRONMENT = "env"
 """The value that stands for the locale of the environment."""
 _BY_BYTES = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
-_POINT = b"."
-
-
-def locale_of_environment(category: str, environ: Mapping[str, str] = os.environ) -> str:
-    """The name of the locale that the environment gives for a category, as "LC_COLLATE"; "" for bytes."""
-    name = next((environ[key] for key in ("LC_ALL", category, "LANG") if environ.get(key)), "")
-    return "" if name in _BY_BYTES else name
+_POINT = ord(".")
 
 
 def locale_named(named: str | None, category: str = "LC_COLLATE") -> str:
     """The name of the locale that a value of --locale stands for in a category; "" for bytes, as without a value."""
-    found = locale_of_environment(category) if named == OF_ENVIRONMENT else named or ""
-    return "" if found in _BY_BYTES else found
+    if named == OF_ENVIRONMENT:
+        named = os.environ.get("LC_ALL") or os.environ.get(category) or os.environ.get("LANG")
+    return "" if named is None or named in _BY_BYTES else named
 
 
 def in_locale(order: LineOrder, named: str | None) -> LineOrder:
@@ -48,15 +42,15 @@ def in_locale(order: LineOrder, named: str | None) -> LineOrder:
 def _with_numbers(order: LineOrder, name: str) -> LineOrder:
     from gpumerge_cli.native.locales import number_marks
 
-    # As GNU sort has it, marks of several bytes are none.
-    point, thousands = (mark if len(mark) == 1 else b"" for mark in number_marks(name))
-    point = b"" if point == _POINT else point
+    # As in GNU sort, a mark of several bytes does not count.
+    point, thousands = (mark[0] if len(mark) == 1 else 0 for mark in number_marks(name))
+    point = 0 if point == _POINT else point
 
     def marked(key: LineKey) -> LineKey:
-        between = b"" if key.compare == "general" else thousands
+        between = 0 if key.compare == "general" else thousands
         if not key.kind.separated or key.thousands or key.decimal or not (point or between):
             return key
-        return replace(key, thousands=sum(between), decimal=sum(point), loose=key.compare != "general")
+        return replace(key, thousands=between, decimal=point, loose=key.compare != "general")
 
     return replace(order, keys=tuple(map(marked, order.keys)))
 

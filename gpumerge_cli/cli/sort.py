@@ -13,9 +13,10 @@ from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import job_to_output, margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.locales import locale_of_environment
+from gpumerge_cli.cli.locales import OF_ENVIRONMENT, locale_named
 from gpumerge_cli.cli.messages import print_message, tell_of_suffix
 from gpumerge_cli.cli.notices import notices
+from gpumerge_cli.cli.options.groups import FORMAT_SWITCHES
 from gpumerge_cli.cli.perform import progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
@@ -99,13 +100,10 @@ def _items(command: SortCommand) -> Items:
 
 
 def _options_of_columns(command: SortCommand) -> list[str]:
-    """The options by which files have a header or columns."""
-    from gpumerge_cli.formats.kinds.lookup import format_named
-
-    name = command.keys.columns.name
-    options = ["--header"] * ("header" in command.options.given or name is None)
-    named = command.options.format is not None
-    return options if name is None else [*options, "--format" if named else format_named(name).option]
+    """The given options by which files have a header, columns, or lines and records of other ends."""
+    names = ["header", "header-prefix", "line-ends", "record-start", "schema", *FORMAT_SWITCHES]
+    names += ["format"] * (command.keys.columns.name is not None)
+    return [f"--{name}" for name in names if name.replace("-", "_") in command.options.given]
 
 
 def _underlining(command: SortCommand) -> Callable[[bytes], bytes]:
@@ -227,7 +225,7 @@ def _check_folders(command: SortCommand) -> None:
 
 def _tell_of_locale() -> None:
     """Print one line on a terminal if GNU sort would compare otherwise."""
-    name = locale_of_environment("LC_COLLATE")
+    name = locale_named(OF_ENVIRONMENT)
     if name and sys.stderr is not None and sys.stderr.isatty():
         what = f"lines compare by their bytes, as in the C locale; --locale env compares them as in {name}"
         print(f"gpumerge: {what}", file=sys.stderr)

@@ -15,7 +15,6 @@ from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.disorder import JoinContext, disorder_error
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
 from gpumerge_cli.engine.faults import fault_error
-from gpumerge_cli.engine.header_union import HeaderLine, union_of
 from gpumerge_cli.engine.headers import lines_of_header, same_headers
 from gpumerge_cli.engine.inputs import Inputs, layouts_of, open_inputs
 from gpumerge_cli.engine.job import Job
@@ -39,6 +38,7 @@ from gpumerge_cli.urls import is_url
 if TYPE_CHECKING:
     from typing import Literal
 
+    from gpumerge_cli.engine.header_union import HeaderLine
     from gpumerge_cli.formats.items import Items
 
 _MOST_SAMPLED = 16
@@ -142,6 +142,8 @@ class _KnownHeader:
         if not inputs.layout.format.names_in_header or not isinstance(source, LineSource) or not source.header_count:
             return
         if self.items.header_prefix:
+            from gpumerge_cli.engine.header_union import union_of
+
             columns = lines_of_header(source, inputs.written)[-1:]
             union_of([self.columns, columns], b"", has_names=True)
             self.columns = self.columns or columns

@@ -56,6 +56,6 @@ def _goes_on(source: Source, offset: int, order: Order, number: int) -> bool:
     """
     rules = order.text
     assert rules is not None
-    is_line = rules.terminator == NEWLINE and not rules.made
+    is_line = order.plain_lines and rules.terminator == NEWLINE
     is_log = is_line and len(rules.keys) == 1 and rules.keys[0].whole and rules.keys[0].compare == _LOG_TIME
     return is_log and offset > 0 and not is_invalid(order, number, source.item_at(0))

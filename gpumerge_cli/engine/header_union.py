@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.engine.header_difference import shown_apart
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.units import visible
 
@@ -24,7 +25,6 @@ _FIRST = (_VERSION, b"@HD\t")
 """Lines that go out once, ahead of all others: VCF's version, the newest one, and SAM's first line, as it is first."""
 _FIRST_KEYS = {(begin,) for begin in _FIRST}
 _WAY_OUT = "make them alike, or take the header of the first file with --headers first"
-_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,7 @@ def _in_order(bodies: Sequence[Sequence[HeaderLine]], lines: dict[Hashable, Head
 
 
 def _two_columns(line: HeaderLine, known: HeaderLine) -> InputError:
-    shown, other = (
-        f"{one.text[:_SHOWN].decode('utf-8', 'replace')!r}{'...' * (len(one.text) > _SHOWN)}" for one in (line, known)
-    )
+    shown, other = shown_apart(line.text, known.text)
     what = f"its columns {shown} differ from those of {known.where}, {other}"
     return InputError(what, where=line.where, way_out=_WAY_OUT)
 

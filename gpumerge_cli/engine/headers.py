@@ -6,17 +6,20 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from gpumerge_cli.engine.header_union import HeaderLine, union_of
+from gpumerge_cli.engine.header_difference import shown_apart
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.beginnings import refuse_json
 from gpumerge_cli.formats.format import Layout, Written
 from gpumerge_cli.formats.line_source import BOM, LineSource
 
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.header_union import HeaderLine
+
 _LOOKED_AT = 20
 """Lines that tell."""
 _DELIMITERS = (b"\t", b",", b";", b"|")
-_SHOWN = 60
 _TAB = b"\t"
 _NUMBER = re.compile(rb"[+-]?\.?[0-9]")
 
@@ -64,6 +67,8 @@ def new_head(sources: Sequence[LineSource], written: Written, layout: Layout) ->
         same_headers([*zip(names, map(shown, heads), strict=True)], layout)
     if rule != "union" or len({*filter(None, heads)}) < 2:
         return None
+    from gpumerge_cli.engine.header_union import union_of
+
     separator = layout.items.line_order.separator
     has_names = layout.format.names_in_header and layout.items.header_lines > 0
     headers = [lines_of_header(source, written) for source in sources]
@@ -74,6 +79,8 @@ def new_head(sources: Sequence[LineSource], written: Written, layout: Layout) ->
 
 def lines_of_header(source: LineSource, written: Written) -> list[HeaderLine]:
     """The lines of the header of a file. written: the way from its lines to the output."""
+    from gpumerge_cli.engine.header_union import HeaderLine
+
     end = bytes([source.terminator])
     shown = written.shown or bytes
     lines = [line + end for line in source.header.removeprefix(BOM).split(end)[:-1]]
@@ -97,7 +104,7 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
             refuse_json(first_name, first)
         why = _difference(header, first, layout)
         number, line, its = _first_difference(header, first)
-        shown, first_shown = _shown(line, its)
+        shown, first_shown = shown_apart(line, its)
         by_name = "add --schema union, " if layout.format.has_schemas else ""
         way_out = f"give all files the same columns and header, {by_name}or join them by a key with gpumerge join"
         if layout.items.header_prefix:
@@ -130,15 +137,3 @@ def _difference(header: bytes, other: bytes, layout: Layout) -> str:
 
 def _without_case(header: bytes) -> bytes:
     return header.decode("utf-8", "surrogateescape").casefold().encode("utf-8", "surrogateescape")
-
-
-def _shown(header: bytes, other: bytes) -> tuple[str, str]:
-    """Two headers in short, from a little ahead of their first difference if they are long."""
-    texts = [text.rstrip(b"\r\n\0").decode("utf-8", "replace").removeprefix("\ufeff") for text in (header, other)]
-    common = next((at for at, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
-    start = common - _SHOWN // 4 if max(map(len, texts)) > _SHOWN and common > _SHOWN // 2 else 0
-    first, second = (
-        "..." * (start > 0) + repr(text[start : start + _SHOWN]) + "..." * (len(text) > start + _SHOWN)
-        for text in texts
-    )
-    return first, second

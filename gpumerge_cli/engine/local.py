@@ -87,8 +87,8 @@ LOCAL: Local = Local()
 def choice_of(job: Job, inputs: Inputs, nbytes: int) -> Choice:
     """The backends that are to do a merge, a set or a join of `nbytes`. Raises UsageError or DeviceError."""
     on = job.resources
-    margin = job.operation.margin is not None
-    if (job.operation.by_groups or margin) and on.backend == "auto":  # no GPU has been measured on sets of files
+    more = job.operation.equals.groups or job.operation.margin is not None
+    if more and on.backend == "auto":  # no GPU has been measured on sets of files
         chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
         return replace(chosen, why=by_cpu(job) or _BY_CPU)
     return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)

@@ -143,7 +143,7 @@ def sort_pieces(sources: Sequence[Source], size: int, *, apart: bool = False) ->
     held = 0
     for number, source in enumerate(sources):
         for start, stop in item_blocks(source, size):
-            if ends and held + stop - start <= size and not (apart and ends[-1][0] != number):
+            if ends and held + stop - start <= size and (not apart or ends[-1][0] == number):
                 ends[-1], held = (number, stop), held + stop - start
             else:
                 ends.append((number, stop))

@@ -39,7 +39,7 @@ class Pass:
     writer: ResultWriter
     """Takes the results."""
     origins: Sequence[int] = ()
-    """The number of the input that each run comes from, if each comes from one; none if sources are no runs."""
+    """The number of each run's input; empty unless sources are runs, each of one input."""
     parts: Sequence[Chunk] = ()
     """Parts of the sources, one for each part of the output; none if that is one file with all items."""
     pieces: Sequence[Chunk] | None = None

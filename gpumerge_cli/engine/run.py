@@ -29,7 +29,6 @@ from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
-from gpumerge_cli.formats.registry import layout_of
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, FileChunk, Plan, even_edges
@@ -38,6 +37,7 @@ from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
 if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
     from gpumerge_cli.engine.rank import Answers
+    from gpumerge_cli.formats.format import Format
 
     JobResult: TypeAlias = MergeReport | CheckReport | Answers
     """CheckReport for a check, Answers for questions about ranks, MergeReport for all other jobs."""
@@ -264,7 +264,7 @@ class _Running:
         try:
             return run_pass(work, self.team.ready(work), self.clock, waits=waits or self.output.seekable)
         except FoundDisorderError as found:
-            raise _first_disorder(work, found.source) from None
+            raise _first_disorder(work, found.source, self.inputs.layout.format) from None
 
     def _say(self, stage: str) -> None:
         if self.on_stage is not None:
@@ -276,20 +276,20 @@ class _Running:
         return None if advance is None else lambda done, total: advance((ahead + done) // 2, total)
 
 
-def _first_disorder(work: Pass, number: int) -> InputError:
-    """The error for the first disorder or invalid key in a source of a pass."""
+def _first_disorder(work: Pass, number: int, format: Format) -> InputError:
+    """The error for the first disorder or invalid key in a source of a pass. format: of the first input."""
     from gpumerge_cli.engine.check import disorder_of
 
-    join = _joining(work, number, work.join) if isinstance(work.join, Join) else None
+    join = _joining(work, number, work.join, format) if isinstance(work.join, Join) else None
     return disorder_of(work, number, join) or changed_error(work.sources[number].name)
 
 
-def _joining(work: Pass, number: int, join: Join) -> JoinContext:
+def _joining(work: Pass, number: int, join: Join, format: Format) -> JoinContext:
     """The other source of a join, for messages on the source `number`."""
     from gpumerge_cli.engine.disorder import JoinContext
 
     header = work.job.items.header_lines > 0
-    names = _names_of_fields(work, join) if header else []
+    names = _names_of_fields(work, join, format) if header else []
 
     def proposal(order: Order) -> str:
         return join.proposal(order.text.keys if order.text is not None else (), names)
@@ -298,9 +298,8 @@ def _joining(work: Pass, number: int, join: Join) -> JoinContext:
     return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
 
 
-def _names_of_fields(work: Pass, join: Join) -> list[Sequence[bytes]]:
+def _names_of_fields(work: Pass, join: Join, format: Format) -> list[Sequence[bytes]]:
     """The names that the headers of A and B give to fields; [] if they give none."""
-    format = layout_of(work.job.inputs[0], work.job.items).format
     headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
     names = [format.header_names(header.rstrip(b"\r\n"), join) for header in headers]
     return names if all(names) else []

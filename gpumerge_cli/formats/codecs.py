@@ -280,3 +280,7 @@ CODECS: Mapping[str, Codec] = {
     )
 }
 """By suffix."""
+UNCOMPRESSED = "none"
+"""The value of --compression for plain outputs."""
+COMPRESSIONS = (*(codec.option for codec in CODECS.values()), UNCOMPRESSED)
+"""The values of --compression."""

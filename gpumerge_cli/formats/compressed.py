@@ -10,11 +10,9 @@ from typing import IO, Any, Protocol
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageError, input_error
-from gpumerge_cli.formats.codecs import CODECS, Codec, Reader
+from gpumerge_cli.formats.codecs import CODECS, COMPRESSIONS, UNCOMPRESSED, Codec, Reader
 from gpumerge_cli.urls import shown
 
-UNCOMPRESSED = "none"
-"""The value of --compression for plain outputs."""
 _ROTATED = re.compile(r"(?<=\.log)[.-][0-9][0-9._-]*\Z", re.IGNORECASE)
 """A number or a date behind the suffix of a log, as in app.log.12 and app.log-20240103."""
 
@@ -118,7 +116,7 @@ def output_codec(name: str, wanted: str | None = None, *, plain: bool = False) -
         return None if plain else named
     found = next((codec for codec in CODECS.values() if codec.option == wanted), None)
     if found is None and wanted != UNCOMPRESSED:
-        raise UsageError(f"--compression {wanted}: no such compression", way_out=f"use {', '.join(compressions())}")
+        raise UsageError(f"--compression {wanted}: no such compression", way_out=f"use {', '.join(COMPRESSIONS)}")
     if named is None or named is found or (found is not None and found.general == named.suffix):
         return found
     if found is None and plain:
@@ -128,11 +126,6 @@ def output_codec(name: str, wanted: str | None = None, *, plain: bool = False) -
         where=shown(name),
         way_out=f"name it {inner_name(name)}{'' if found is None else found.suffix}",
     )
-
-
-def compressions() -> tuple[str, ...]:
-    """The values of --compression."""
-    return (*(codec.option for codec in CODECS.values()), UNCOMPRESSED)
 
 
 class FileEnd:

@@ -22,7 +22,8 @@ from gpumerge_cli.formats.csv_quotes import CsvShape, csv_shape_of
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.schema import common_columns
-from gpumerge_cli.native.rearranging import PADDING, Rearranger, RecordFault
+from gpumerge_cli.native.rearranging import Rearranger, RecordFault
+from gpumerge_cli.order.key_kinds import TEXT_PADDING
 from gpumerge_cli.order.rules import LineKey
 
 _BLOCK = 1 << 20
@@ -149,7 +150,7 @@ def _rearranged(
     def write(out: IO[bytes]) -> None:
         nonlocal special
         out.write(source.file.read_exactly(0, own.start) + header + own.end)
-        gap = len(places) * len(dialect.separator) + 2 * PADDING
+        gap = len(places) * len(dialect.separator) + 2 * TEXT_PADDING
         special = _write(source, own, rearrange, gap, out, progress) or b'"' in header or own.end != b"\n"
 
     copy = source.copied(write, source.terminator)
@@ -171,7 +172,7 @@ def _write(
     gap: bytes by which a record may grow.
     """
     file, size, number, special = source.file, _BLOCK, source.header_count, False
-    text, made = allocate(size + PADDING), allocate(2 * size + gap)
+    text, made = allocate(size + TEXT_PADDING), allocate(2 * size + gap)
     at = own.stop
     while at < file.size:
         count = min(size, file.size - at)
@@ -187,7 +188,7 @@ def _write(
                 raise InputError(what, where=f"{file.name}:{number + 1}", way_out=way_out)
         if not start:  # a record is longer
             size *= 2
-            text, made = allocate(size + PADDING), allocate(2 * size + gap)
+            text, made = allocate(size + TEXT_PADDING), allocate(2 * size + gap)
         at += start
         progress(start / file.size)
     return special

@@ -11,8 +11,6 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import check_status
 
-PADDING = 64
-"""Bytes that must be readable behind a text."""
 RecordFault = Literal["", "surplus field", "text behind quote", "open quote"]
 
 
@@ -21,12 +19,12 @@ class Rearranged:
     """The outcome for one text."""
 
     taken: int
-    """Bytes of the text that were gone through."""
+    """Bytes of the text whose records were written."""
     made: int
     """Bytes of the output."""
     records: int
     special: bool
-    """Whether a quote, an escape or a carriage return was among them."""
+    """Whether a quote, an escape or a carriage return was in them."""
     fault: RecordFault
     """The fault of the record behind them; "" if it has none."""
 
@@ -35,8 +33,8 @@ class Rearranger:
     """Makes records of other columns.
 
     places: for each column the number of the field, counted from 0, that becomes it, -1 for a gap. fields: the fields
-    of a record. separator: what stands between them. quote, escape: the bytes that enclose fields, and that take the
-    meaning of the byte behind them away; b"" for none.
+    of a record. separator: what stands between them. quote: the byte that encloses fields. escape: the byte that makes
+    the next one text. Either is b"" if there is none.
     """
 
     def __init__(
@@ -60,7 +58,7 @@ class Rearranger:
     def __call__(self, text: Bytes, start: int, stop: int, out: Bytes, *, ends: bool) -> Rearranged:
         """Write the whole records in text[start:stop] to `out`, as many as there is room for.
 
-        PADDING bytes behind `stop` must be readable. ends: no text follows. Raises MemoryError.
+        TEXT_PADDING bytes behind `stop` must be readable. ends: no text follows. Raises MemoryError.
         """
         found = self._found
         check_status(

@@ -53,5 +53,5 @@ class RecordStarts:
 
 @cache
 def check_pattern(pattern: bytes) -> None:
-    """Raise UsageError for what is no regular expression."""
+    """Raise UsageError for an invalid regular expression."""
     RecordStarts(pattern, Order.lines()).close()

@@ -14,10 +14,10 @@ from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.library import library
 from gpumerge_cli.order.base import OrderLayout
 from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.key_kinds import TEXT_PADDING
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import separator_word
 
-_READ_AHEAD = 64  # bytes behind names, see Margin in kernels/cpu/entries.h
 RECEIVED_BYTES = 8 << 20
 """Bytes of a result that the library hands over at once, if it is far larger than a chunk."""
 
@@ -81,7 +81,7 @@ def margin_spec(margin: Margin) -> Any:
         spec.text = ctypes.addressof(spec.kept)
     if margin.names:
         ends = array("q", accumulate(map(len, margin.names)))
-        texts = ctypes.create_string_buffer(b"".join(margin.names) + bytes(_READ_AHEAD))
+        texts = ctypes.create_string_buffer(b"".join(margin.names) + bytes(TEXT_PADDING))
         spec.runs, spec.kept_names = len(ends), (ends, texts)
         spec.name_ends, spec.names = ends.buffer_info()[0], ctypes.addressof(texts)
     return spec

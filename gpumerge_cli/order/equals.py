@@ -110,7 +110,7 @@ _LEAST_COUNT = 8  # bytes of a count and its blank; a longer count has many more
 
 @dataclass(frozen=True)
 class Margin:
-    """Text beside each line of the output, or numbers in a file beside the output; any of these together."""
+    """Text beside each line of the output, or numbers in a file beside the output, or both."""
 
     count: Literal["ahead", "after", "apart"] | None = None
     """The first of equal items is written with their number: "ahead" of a line as in uniq -c, "after" it behind a tab,

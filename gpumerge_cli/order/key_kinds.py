@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LOCALE_KIND = "locale"
-"""The kind that keys of the kind "bytes" are in compiled code if their order has a locale. No option names it."""
+"""The kind in compiled code of keys of the kind "bytes" whose order has a locale. No option names it."""
 SALT_BYTES = 16
 WORD_BYTES = 8
 """Bytes of a word of parameters."""
@@ -162,7 +162,7 @@ KINDS = (
 BY_FLAG = {kind.flag: kind for kind in KINDS if kind.flag}
 """The kinds that have a flag, by it."""
 CHOSEN_KINDS = tuple(kind.name for kind in KINDS if kind.name != LOCALE_KIND)
-"""The kinds that a key may have: all but that which stands for bytes in the order of a locale."""
+"""The kinds that a key may have: all but LOCALE_KIND."""
 KIND_OF = {kind.name: kind for kind in KINDS}
 NUMBER_OF = {kind.name: number for number, kind in enumerate(KINDS)}
 LETTERS = "".join(sorted("bdfir" + "".join(kind.letter for kind in KINDS), key=lambda letter: (letter.lower(), letter)))

@@ -266,7 +266,7 @@ class LineOrder:
 
     @property
     def asks_for_text(self) -> bool:
-        """Whether it has more than items other than lines have, too. They have no locale."""
+        """Whether it has rules that only lines have. A locale does not count: other items ignore it."""
         return replace(self, reverse=False, stable=False, locale="") != LineOrder()
 
     @property
@@ -331,7 +331,7 @@ class LineOrder:
 
     @property
     def made(self) -> bool:
-        """Whether a format made the lines of other items, so that they are not known as lines."""
+        """Whether a format made the lines of other items, so that users do not know them as lines."""
         return self.spelling.requested is not None
 
     def value_of(self, part: bytes) -> bytes:

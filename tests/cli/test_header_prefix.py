@@ -13,7 +13,7 @@ import pytest
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.engine.header_union import HeaderLine, union_of
 from gpumerge_cli.errors import InputError
-from tests.needs import program
+from tests import needs
 
 A = "##fileformat=VCFv4.2\n##source=a\n##contig=<ID=1>\n##contig=<ID=3>\n#CHROM\tPOS\tID\n1\t5\ta\n3\t2\tb\n"
 B = (
@@ -136,6 +136,17 @@ def test_contradictions(old: str, new: str, told: str, capfd: pytest.CaptureFixt
     assert capfd.readouterr().err.startswith("gpumerge: " + told)
 
 
+def test_long_columns_are_shown_where_they_differ(capfd: pytest.CaptureFixture[str]) -> None:
+    fixed = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tNA00001\tNA00002\t"
+    for name, text, sample in (("a.vcf", A, "NA00003"), ("b.vcf", B, "NA00004")):
+        Path(name).write_text(text.replace("#CHROM\tPOS\tID\n", f"{fixed}{sample}\n"))
+    assert invoke(["merge", "--header-prefix", "#", "--headers", "union", *KEYS["text"], "a.vcf", "b.vcf"]) == 2
+    told = capfd.readouterr().err
+    assert told.startswith("gpumerge: b.vcf:7: its columns ...")
+    assert "NA00004' differ from those of a.vcf:5, ..." in told
+    assert "NA00003'; make them alike" in told
+
+
 def test_a_check_compares_columns_alone(capfd: pytest.CaptureFixture[str]) -> None:
     words = ["check", "-q", "--header-prefix", "#", *KEYS["csv"], "a.vcf", "b.vcf"]
     assert invoke(words) == 0
@@ -198,6 +209,7 @@ def union(*headers: list[str]) -> list[str]:
 
 
 def test_the_same_references_as_samtools_merge() -> None:
+    samtools = needs.program("samtools")
     Path("a.sam").write_text(
         "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:50\n@SQ\tSN:c\tLN:50\nr\t0\ta\t1\t9\t1M\t*\t0\t0\tA\tI\n"
     )
@@ -206,9 +218,8 @@ def test_the_same_references_as_samtools_merge() -> None:
     )
     words = ["merge", "--format", "text", "--header-prefix", "@", "--headers", "union", "-k", "3,3", "-k", "4,4n", "-q"]
     assert invoke([*words, "-o", "o.sam", "a.sam", "b.sam"]) == 0
-    program("samtools")
-    subprocess.run(["samtools", "merge", "-O", "sam", "--no-PG", "-f", "s.sam", "a.sam", "b.sam"], check=True)
+    subprocess.run([samtools, "merge", "-O", "sam", "--no-PG", "-f", "s.sam", "a.sam", "b.sam"], check=True)
     read = subprocess.run(
-        ["samtools", "view", "-h", "--no-PG", "o.sam"], capture_output=True, text=True, check=True
+        [samtools, "view", "-h", "--no-PG", "o.sam"], capture_output=True, text=True, check=True
     ).stdout
     assert read == Path("o.sam").read_text() == Path("s.sam").read_text()

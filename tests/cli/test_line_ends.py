@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from pathlib import Path
@@ -11,8 +10,6 @@ import pytest
 
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats import line_ends
-
-SEED = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or random.randrange(1 << 30)
 
 
 def random_lines(chance: random.Random) -> list[bytes]:
@@ -24,11 +21,11 @@ def bare(line: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("ends", ["first", "lf", "crlf"])
-def test_mixed_ends(ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mixed_ends(ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(line_ends, "_PIECE", 3)
     for number in range(25):
-        chance = random.Random(f"{SEED} {ends} {number}")
+        chance = random.Random(f"{seed} {ends} {number}")
         data = []
         for name in "ab":
             lines = sorted({bare(line) for line in random_lines(chance)})
@@ -43,8 +40,8 @@ def test_mixed_ends(ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         for command, expected in (
             (["sort"], every), (["merge", "-q"], every), (["merge", "-q", "-u"], sorted(set(every))),
         ):  # fmt: skip
-            assert invoke([*command, "--line-ends", ends, "a", "b", *["-o", "out"]]) == 0
-            assert Path("out").read_bytes() == b"".join(line + end for line in expected), (SEED, number, command)
+            assert invoke([*command, "--line-ends", ends, "a", "b", "-o", "out"]) == 0
+            assert Path("out").read_bytes() == b"".join(line + end for line in expected), (number, command)
         assert invoke(["check", "-q", "--line-ends", ends, "a"]) == 0
 
 

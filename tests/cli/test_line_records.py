@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import random
 import re
 import subprocess
@@ -18,7 +17,6 @@ from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats import line_records
 
 Captured = pytest.CaptureFixture[str]
-SEED = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or random.randrange(1 << 30)
 PATTERNS: dict[str, Callable[[bytes], object]] = {
     "^[0-9]": lambda line: re.match(rb"[0-9]", line),
     "^(>|#.*[ab]$)": lambda line: re.match(rb">|#[^\n]*[ab]\Z", line),
@@ -66,12 +64,12 @@ def sorted_by(records: list[bytes], key: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_every_command_takes_records(pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_takes_records(pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(line_records, "_BLOCK", 7)
     out = Path("out")
     for number in range(8):
-        chance = random.Random(f"{SEED} {pattern} {number}")
+        chance = random.Random(f"{seed} {pattern} {number}")
         files = [random_file(chance) for _ in range(2)]
         if not all(any(PATTERNS[pattern](line) for line in data.split(b"\n")[: -1 if data[-1:] == b"\n" else None])
                    for data in files):  # fmt: skip
@@ -83,7 +81,7 @@ def test_every_command_takes_records(pattern: str, tmp_path: Path, monkeypatch: 
             Path(name).write_bytes(data)
         assert invoke(["sort", *options, *["-s"] * bool(key), "a", "b", "-o", "out"]) == 0
         every = sorted_by(records[0] + records[1], key)
-        assert out.read_bytes() == whole(every), (SEED, number, options)
+        assert out.read_bytes() == whole(every), (number, options)
         ordered = [sorted_by(each, key) for each in records]
         for name, each in zip("ab", ordered, strict=True):
             Path(name).write_bytes(whole(each))
@@ -158,8 +156,8 @@ def test_parts_are_cut_where_records_begin_in_files(ends: list[str], tmp_path: P
     assert [part["ranges"] for part in json.loads(capfd.readouterr().out)["parts"]] == [[[0, 9]], [[9, 18]]]
 
 
-def test_more_than_memory_holds(tmp_path: Path) -> None:
-    chance = random.Random(SEED)
+def test_more_than_memory_holds(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
     records = [b"> %d\n%s" % (chance.randrange(10**6), b"  at x\n" * chance.randrange(6)) for _ in range(200_000)]
     (tmp_path / "a").write_bytes(b"".join(records))
     out = tmp_path / "out"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli.app import invoke
-from gpumerge_cli.cli.locales import locale_of_environment
+from gpumerge_cli.cli.locales import OF_ENVIRONMENT, locale_named
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.native.locales import open_locale
 from gpumerge_cli.order.kinds import Order
@@ -171,7 +171,7 @@ def test_the_environment_is_followed_as_the_c_library_does(
         ("LC_ALL", "C"),
     ):
         monkeypatch.setenv(name, value)
-        assert locale_of_environment("LC_COLLATE") == ("" if value == "C" else value)
+        assert locale_named(OF_ENVIRONMENT) == ("" if value == "C" else value)
         assert result(capfdbinary, "sort", "--locale", "env", path) == gnu(WORDS, locale=value)
     monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
     assert result(capfdbinary, "sort", path) == gnu(WORDS, locale="C")

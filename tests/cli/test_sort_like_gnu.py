@@ -76,9 +76,12 @@ def test_binary_items_have_no_header_and_say_where_they_fall(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.array([1, 3, 2], np.int32).tofile(tmp_path / "a.i32")
-    for wrong in ("--header=1", "--csv", "--format=csv"):
+    for wrong in (
+        "--header=1", "--csv", "--format=csv", "--header-prefix=#", "--record-start=x", "--line-ends=lf",
+        "--schema=union",
+    ):  # fmt: skip
         assert door.invoke(["sort", "--backend=cpu", "--dtype=int32", wrong, str(tmp_path / "a.i32")]) == 2
-        assert f"leave {wrong.partition('=')[0]} out" in capsys.readouterr().err
+        assert f"; leave {wrong.partition('=')[0]} out\n" in capsys.readouterr().err
     assert door.invoke(["sort", "--backend=cpu", "-c", str(tmp_path / "a.i32")]) == 1
     said = capsys.readouterr().err
     assert "a.i32@2" in said

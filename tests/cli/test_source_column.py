@@ -62,7 +62,6 @@ def run(*words: str) -> bytes:
 
 @pytest.mark.parametrize("keys", [[], ["-k1,1n"]], ids=["lines", "keys"])
 def test_merges_and_sorts(keys: list[str], seed: int) -> None:
-    print("seed", seed)
     key: Callable[[bytes], object] = number if keys else whole
     down = ["-k1,1nr"] if keys else ["-r"]
     for round_number in range(6):
@@ -138,7 +137,6 @@ FIELDS = {
 @pytest.mark.parametrize("title", ["source", "file"])
 @pytest.mark.parametrize("kind", FIELDS)
 def test_records_of_csv(kind: str, title: str, seed: int) -> None:
-    print("seed", seed)
     chance, names = random.Random(f"{seed} {kind}"), ["a.csv", "b,c.csv", 'd"e.csv', "f\ng.csv"]
     everything = []
     for name in names:

@@ -43,10 +43,8 @@ def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, me
     items, operation = Items("text", lines=order), Operation(equals=Equals.of(unique), lenient=True)
     with open_inputs(tuple(names), items) as inputs:
         sink = open_sink(str(folder / "out"), inputs.layout, None, None, head=inputs.head)
-        writer, rest = (
-            SinkWriter([sink], planned=operation.keeps_sizes),
-            Chunk(tuple((0, one.size) for one in inputs.sources), 0),
-        )
+        writer = SinkWriter([sink], planned=operation.keeps_sizes)
+        rest = Chunk(tuple((0, one.size) for one in inputs.sources), 0)
         job = Job(tuple(names), items, operation)
         work = replace(Pass.of(job, "heads", inputs, writer), pieces=[rest])
         worker = heads.HeadsWorker(work, memory)

@@ -19,8 +19,8 @@ from gpumerge_cli.cli import app as door
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import OutputError, UsageError
-from gpumerge_cli.formats.codecs import CODECS
-from gpumerge_cli.formats.compressed import compressions, output_codec
+from gpumerge_cli.formats.codecs import CODECS, COMPRESSIONS
+from gpumerge_cli.formats.compressed import output_codec
 from tests import needs
 from tests.bgzf import EOF_BLOCK, blocks_of, in_blocks
 from tests.formats.test_compressed import UNPACK, without_extra
@@ -58,7 +58,7 @@ def test_blocks_of_any_content(
         assert content_of(output.read_bytes()) == data
 
 
-@pytest.mark.parametrize("compression", compressions())
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("kind", ["merge", "sort"])
 def test_every_compression(write: Write, tmp_path: Path, compression: str, kind: str) -> None:
     names = [write("a.txt", b"1\n3\n"), write("b.txt", b"2\n")]

@@ -1,4 +1,4 @@
-"""Orders, architectures and a compilation, for the tests that compile kernels by NVRTC. They need no device."""
+"""Orders, architectures and a compiler for the tests that compile kernels with NVRTC. They need no GPU."""
 
 from __future__ import annotations
 

@@ -99,6 +99,10 @@ class ItemOptions(Options):
 
     format: str | None
     dtype: str | None
+    record_size: int | str | None
+    """A join has a text, which may give a number for each input."""
+    key_offset: int | str | None
+    """As record_size."""
     key_size: int | None
     reverse: bool
     numeric_sort: bool
@@ -106,7 +110,7 @@ class ItemOptions(Options):
     @property
     def names_binary(self) -> bool:
         """Whether an option names a type of numbers or records."""
-        return self.dtype is not None or self.key_size is not None
+        return any(one is not None for one in (self.dtype, self.record_size, self.key_offset, self.key_size))
 
 
 class RecordOptions(ItemOptions):
@@ -115,10 +119,6 @@ class RecordOptions(ItemOptions):
     record_size: int | None
     key_offset: int | None
     field: tuple[str, ...]
-
-    @property
-    def names_binary(self) -> bool:
-        return self.record_size is not None or self.key_offset is not None or super().names_binary
 
 
 class LineOptions(ItemOptions):

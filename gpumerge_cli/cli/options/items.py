@@ -133,7 +133,8 @@ INPUT = (
     Option(
         "header-prefix", "Input", _ORDERED,
         "The first lines of each file that begin with TEXT are its header, however many, as those of VCF with '#' and "
-        "of SAM with @. With --header N, so do N lines behind them. Column names are in the last line of the header.",
+        "of SAM with @. With --header N, so are the N lines behind them. Column names are in the last line of the "
+        "header.",
         kind="text", placeholder="TEXT",
     ),
     Option(

@@ -12,7 +12,7 @@ ValueKind = Literal["flag", "number", "numbers", "size", "count", "text", "file"
 """The kind of an option's value. number: a whole number. numbers: several, as 0,1, or the word all. size: bytes, as
 256M. count: items, as 1e6 or 2^20."""
 Again = Literal["refused", "last", "greatest"]
-"""The one of several different values of an option that counts; or they are an error."""
+"""The value that counts if an option has several different ones; "refused" if they are an error."""
 Value = str | int | tuple["Value", ...] | None
 """A value as commands get it; bool is among int."""
 WrittenValue = str | bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
-from gpumerge_cli.formats.compressed import compressions
+from gpumerge_cli.formats.codecs import COMPRESSIONS
 from gpumerge_cli.order.equals import SETS
 
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
@@ -79,13 +79,13 @@ OUTPUT = (
     Option(
         "count", "Output", ("merge", *SETS),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab. Of CSV it is the first field, or the last one; in the header, count.",
+        "--count=after at its end, behind a tab. In CSV it is the first field, or the last one; in the header, count.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
         "count", "Output", ("sort",),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab. Of CSV it is the first field, or the last one; in the header, count. "
+        "--count=after at its end, behind a tab. In CSV it is the first field, or the last one; in the header, count. "
         "Lines are equal if all their bytes are; with -u or -s, if their keys "
         "are. With -m, disorder is an error.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
@@ -104,8 +104,8 @@ OUTPUT = (
     *(
         Option(
             "source", "Output", commands,
-            "Begin each line with the name of its file, as it was given, and a tab. In CSV it is the first field, "
-            f"which the header calls source or NAME. Keys count the fields without it.{more}",
+            "Begin each line with the name of its file, as it was given, and a tab. In CSV the name is the first "
+            f"field, and the header names it source or NAME. Keys count the fields without it.{more}",
             kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
             not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
         )
@@ -138,13 +138,13 @@ OUTPUT = (
         "compression", "Output", ("merge", *COMBINING, "join", "sort"),
         "Compress the output, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix decides; "
         ".gz is BGZF if all compressed inputs are.",
-        kind="text", choices=compressions(), settable=False,
+        kind="text", choices=COMPRESSIONS, settable=False,
     ),
     Option(
         "compression", "Output", ("rank",),
         "Compress what --range writes, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix "
         "decides; .gz is BGZF if all compressed inputs are.",
-        kind="text", choices=compressions(), settable=False, needs=_RANGE,
+        kind="text", choices=COMPRESSIONS, settable=False, needs=_RANGE,
     ),
     Option(
         "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),

@@ -84,10 +84,6 @@ class JoinOptions(LineOptions, OutputOptions, ResourceOptions, ShownOptions):
     columns: tuple[str, ...]
     empty: str | None
 
-    @property
-    def names_binary(self) -> bool:
-        return self.record_size is not None or self.key_offset is not None or super().names_binary
-
 
 class SortOptions(
     InputOptions,
