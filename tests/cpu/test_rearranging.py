@@ -6,14 +6,15 @@ import random
 
 import pytest
 
-from gpumerge_cli.native.rearranging import PADDING, Rearranged, Rearranger
+from gpumerge_cli.native.rearranging import Rearranged, Rearranger
+from gpumerge_cli.order.key_kinds import TEXT_PADDING
 
 SHORT = [b"", b"a", b"bc", b"d" * 30, b"e" * 33, b"f" * 64, b"g" * 200]
 FIELDS = [*SHORT, b'"h"', b'"i,j;;k"', b'"l""m"', b'"n\no"', b'p"q']
 
 
 def text_of(data: bytes) -> bytearray:
-    return bytearray(data + b"\n,;" * (PADDING // 3 + 1))
+    return bytearray(data + b"\n,;" * (TEXT_PADDING // 3 + 1))
 
 
 def run(rearrange: Rearranger, data: bytes, room: int, *, ends: bool = True) -> tuple[bytes, list[Rearranged]]:

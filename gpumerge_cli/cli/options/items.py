@@ -103,7 +103,7 @@ INPUT = (
     Option(
         "line-ends", "Input", _KEYED,
         "End all lines of the output alike: as the first line of the inputs (first), in a newline (lf), or in a "
-        "carriage return and a newline (crlf). A carriage return ahead of a newline does not compare then.",
+        "carriage return and a newline (crlf). Inputs may end lines both ways; their carriage returns do not count.",
         kind="text", choices=("first", "lf", "crlf"), project=True,
     ),
     Option(
