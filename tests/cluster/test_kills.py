@@ -59,15 +59,19 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
             kill_all()
             return names
 
+    cluster.client.wait_for_workers(len(workers.processes), timeout=60)  # other tests may have killed some just now
     with monkeypatch.context() as patch:
         patch.setattr(LocalWorkers, "_started", lambda self, number: subprocess.Popen(["sleep", "100"]))
-        with pytest.raises(ClusterError, match="no worker was there for 1 seconds; look into the logs"):
-            run(job, executor=Lost(cluster.client, 1.0))
-        assert os.listdir(tmp_path) == ["a.i32"]
-        with pytest.raises(ClusterError, match="no worker came in 1 seconds; start some"):
-            run(job, executor=Cluster(cluster.client, 1.0))
-        assert os.listdir(tmp_path) == ["a.i32"]
-    kill_all()  # those that only sleep
+        try:
+            with pytest.raises(ClusterError, match="no worker was there for 1 seconds; look into the logs"):
+                run(job, executor=Lost(cluster.client, 1.0))
+            assert os.listdir(tmp_path) == ["a.i32"]
+            with pytest.raises(ClusterError, match="no worker came in 1 seconds; start some"):
+                run(job, executor=Cluster(cluster.client, 1.0))
+            assert os.listdir(tmp_path) == ["a.i32"]
+        finally:
+            patch.undo()
+            kill_all()  # those that only sleep
     run(job, executor=Cluster(cluster.client, 60.0))
 
 
