@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
@@ -34,6 +35,9 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
+# Collecting makes objects that all stay; see pytest_collection_finish.
+gc.disable()
+
 
 _LONGEST = (
     "test_kernels_on_cpu.py",
@@ -63,6 +67,7 @@ def pytest_collection_finish() -> None:
     """Objects that live as long as all tests do: each collection of garbage would take 0.3 s to walk through them."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -95,7 +100,12 @@ def _no_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session")
 def _made_locales(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_locales(tmp_path_factory.mktemp("locales"))
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # localedef takes seconds, so all workers share its files
+        folder = folder.parent
+    with open(folder / "locales.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return make_locales(folder / "locales")
 
 
 @pytest.fixture
