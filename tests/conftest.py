@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,6 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
-# Collecting makes objects that all stay; see pytest_collection_finish.
-gc.disable()
-
 
 _LONGEST = (
     "test_kernels_on_cpu.py",
@@ -63,11 +60,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in _LONGEST)
 
 
-def pytest_collection_finish() -> None:
-    """Objects that live as long as all tests do: each collection of garbage would take 0.3 s to walk through them."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Its objects live as long as all tests do: each search for garbage would take 0.3 s to walk through them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
