@@ -1,0 +1,1 @@
+"""Tables: files whose columns have types and nulls, and whose values are Arrow's."""
