@@ -1,1 +1,1 @@
-"""Tables: files whose columns have types and nulls, and whose values are Arrow's."""
+"""Tables: files of typed columns, whose values are Arrow's."""
