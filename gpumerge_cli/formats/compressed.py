@@ -10,7 +10,7 @@ from typing import IO, Any, Protocol
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageError, input_error
-from gpumerge_cli.formats.codecs import CODECS, COMPRESSIONS, UNCOMPRESSED, Codec, Reader
+from gpumerge_cli.formats.codecs import CODECS, COLUMN_COMPRESSIONS, COMPRESSIONS, UNCOMPRESSED, Codec, Reader
 from gpumerge_cli.urls import shown
 
 _ROTATED = re.compile(r"(?<=\.log)[.-][0-9][0-9._-]*\Z", re.IGNORECASE)
@@ -116,7 +116,9 @@ def output_codec(name: str, wanted: str | None = None, *, plain: bool = False) -
         return None if plain else named
     found = next((codec for codec in CODECS.values() if codec.option == wanted), None)
     if found is None and wanted != UNCOMPRESSED:
-        raise UsageError(f"--compression {wanted}: no such compression", way_out=f"use {', '.join(COMPRESSIONS)}")
+        is_known = wanted in COLUMN_COMPRESSIONS
+        what = "only columns of tables are compressed so" if is_known else "no such compression"
+        raise UsageError(f"--compression {wanted}: {what}", way_out=f"use {', '.join(COMPRESSIONS)}")
     if named is None or named is found or (found is not None and found.general == named.suffix):
         return found
     if found is None and plain:

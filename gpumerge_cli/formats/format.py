@@ -178,6 +178,16 @@ class Column:
 
 
 @dataclass(frozen=True)
+class GroupSize:
+    """The largest size of the row groups of a table."""
+
+    rows: int | None = None
+    """None for any number."""
+    nbytes: int | None = None
+    """Bytes of values in memory; None for any number."""
+
+
+@dataclass(frozen=True)
 class Layout:
     """The layout of one file: its format, and for keys and records their dtype and key."""
 
