@@ -16,7 +16,7 @@ from gpumerge_cli.engine.job import OPERATION_KINDS, Job
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.margins import counts_file, prepared_margin
-from gpumerge_cli.engine.memory import check_memory
+from gpumerge_cli.engine.memory import check_memory, memory_for_items
 from gpumerge_cli.engine.outcome import Outcome, sort_outcome
 from gpumerge_cli.engine.output import Output, output_names
 from gpumerge_cli.engine.passes import Pass
@@ -26,6 +26,7 @@ from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
+from gpumerge_cli.formats.format import Purpose
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.output import refuse_inputs
@@ -118,6 +119,7 @@ def _run_to_output(
             outputs=names if margin is None else (*names, *counts_file(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
+            purpose=Purpose(memory_for_items(job), job.operation.kind == "sort", job.resources.folders),
         ) as inputs,
         ExitStack() as stack,
     ):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
+    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -174,7 +175,19 @@ class Column:
 
     name: str
     type: str = ""
-    """One of those of order.rows.RowKey; "" for text."""
+    """The name of its type in Arrow; "" for text."""
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a job does with its opened inputs."""
+
+    memory: int = 1 << 28
+    """Bytes that they may take in this process."""
+    sorts: bool = False
+    """Whether it sorts them."""
+    folders: tuple[str, ...] = ()
+    """Those of temporary files; () for the system's."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +203,8 @@ class Layout:
     """With its byte order; None if the file states it."""
     key: Key | None = None
     """The part of an item that is its key, if options give it."""
+    purpose: Purpose = Purpose()
+    """What the job does with the file."""
 
     @property
     def copy(self) -> DecompressedCopy | None:
@@ -203,8 +218,8 @@ class Written:
 
     shown: Callable[[bytes], bytes] | None = None
     """Turns whole lines into the bytes to write; None if they are written as they are."""
-    columns: tuple[Column, ...] = ()
-    """Those of rows, which go to an output of a format of rows."""
+    rows: Gather | None = None
+    """The way to the rows that items refer to, which go to an output of a format of rows."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +249,8 @@ class PreparedSources:
     sources: tuple[Source, ...]
     order: Order
     written: Written
+    is_sorted: bool = False
+    """Whether a job that sorts gets sorted runs, which need only be merged."""
     is_copied: bool = True
     """Whether files were copied for that, where the format has to read them."""
 

@@ -94,11 +94,16 @@ class SeekableInput:
 
     def replaced(self, write: Callable[[IO[bytes]], None]) -> SeekableInput:
         """This file as what `write` writes to a temporary file; this one is closed."""
+        copy = self.beside(write)
+        self.close()
+        return copy
+
+    def beside(self, write: Callable[[IO[bytes]], None]) -> SeekableInput:
+        """What `write` writes to a temporary file, as an input of this name; this one stays open."""
         with new_spool(self.name, self._folder) as spool:
             write(spool)
             spool.flush()
             descriptor = os.dup(spool.fileno())
-        self.close()
         copy = SeekableInput.__new__(SeekableInput)
         status = os.fstat(descriptor)
         copy.name, copy.start, copy.size, copy._folder = self.name, 0, status.st_size, self._folder
