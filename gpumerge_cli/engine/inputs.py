@@ -208,9 +208,19 @@ def open_inputs(
             layouts = [replace(layout, purpose=purpose) for layout in layouts]
         if alike:
             same_items(sources, layouts)
-        first, dtype = layouts[0], sources[0].dtype
+        first = layouts[0]
         prepared = _prepared(sources, first, stack, stopwatch, openings)
-        inputs = Inputs(prepared.sources, prepared.order, first, dtype, prepared.written, openings.rest, tuple(names), is_sorted=prepared.is_sorted)
+        dtype = prepared.sources[0].dtype
+        inputs = Inputs(
+            prepared.sources,
+            prepared.order,
+            first,
+            dtype,
+            prepared.written,
+            openings.rest,
+            tuple(names),
+            is_sorted=prepared.is_sorted,
+        )
         if any(isinstance(source, LineSource) for source in inputs.sources):
             from gpumerge_cli.engine.headers import new_head
             from gpumerge_cli.engine.line_warnings import warn_about_lines

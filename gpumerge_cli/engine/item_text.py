@@ -54,7 +54,7 @@ def parse_item(text: str, inputs: Inputs) -> bytes:
 def format_item(item: bytes, order: Order) -> str:
     """An item in the form that parse_item takes."""
     if isinstance(order, RowOrder):
-        return format_fields([value if isinstance(value, str) else escaped_text(value) for value in order.values(item)])
+        return format_fields([escaped_text(value) for value in order.values(item)])
     if isinstance(order, FieldsOrder | RecordOrder):
         parts = [order] if isinstance(order, RecordOrder) else order.parts
         return format_fields([_format_key(item, part) for part in parts])

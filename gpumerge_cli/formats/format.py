@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -180,12 +180,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a job does with its opened inputs."""
+    """The use that a job makes of its opened inputs."""
 
     memory: int = 1 << 28
     """Bytes that they may take in this process."""
-    sorts: bool = False
-    """Whether it sorts them."""
+    sort: Callable[[Any, Any], Any] | None = None
+    """Sorts items of rows, given their order and the items, see formats.tables.runs; None if the job does not sort."""
+    spills: bool = False
+    """Whether a sort uses temporary files even if there is memory for everything."""
     folders: tuple[str, ...] = ()
     """Those of temporary files; () for the system's."""
 
@@ -204,7 +206,7 @@ class Layout:
     key: Key | None = None
     """The part of an item that is its key, if options give it."""
     purpose: Purpose = Purpose()
-    """What the job does with the file."""
+    """The use that the job makes of the file."""
 
     @property
     def copy(self) -> DecompressedCopy | None:

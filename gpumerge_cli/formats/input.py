@@ -98,9 +98,12 @@ class SeekableInput:
         self.close()
         return copy
 
-    def beside(self, write: Callable[[IO[bytes]], None]) -> SeekableInput:
-        """What `write` writes to a temporary file, as an input of this name; this one stays open."""
-        with new_spool(self.name, self._folder) as spool:
+    def beside(self, write: Callable[[IO[bytes]], None], folder: str | None = None) -> SeekableInput:
+        """An input of this name that holds what `write` writes to a temporary file; this one stays open.
+
+        folder: that of the file; None for the one of copies of this input.
+        """
+        with new_spool(self.name, folder or self._folder) as spool:
             write(spool)
             spool.flush()
             descriptor = os.dup(spool.fileno())

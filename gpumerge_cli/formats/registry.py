@@ -299,9 +299,7 @@ def open_sink(
         raise
 
 
-def _open_rows(
-    name: str, layout: Layout, rows: Gather, most: int, compression: str | None, line_end: bytes
-) -> Sink:
+def _open_rows(name: str, layout: Layout, rows: Gather, most: int, compression: str | None, line_end: bytes) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
     from gpumerge_cli.formats.rows import RowFormat
     from gpumerge_cli.formats.tables.sink import RowSink

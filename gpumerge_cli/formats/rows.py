@@ -2,21 +2,20 @@
 
 The keys of each file are decoded and turned into items, images and references to rows, which lie in a temporary file.
 All work is done on them: see order.rows. An output gathers the rows that its items refer to, and writes them in groups.
-A format of rows subclasses RowFormat. What it makes of files, formats.tables, needs pyarrow, which is loaded when a file
-is opened.
+A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow, which is loaded as a file is opened.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
-from gpumerge_cli.errors import InputError, OutputError, UsageError
-from gpumerge_cli.extents import Extent
+from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
-from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Written
+from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import EndedSource
@@ -27,8 +26,6 @@ from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from gpumerge_cli.formats.tables.items import Form
     from gpumerge_cli.formats.tables.table import Table, TableWriter
 
@@ -38,6 +35,8 @@ _SHARES = 16
 """A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
 _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
+_LEAST_MEMORY = 1 << 16
+"""Bytes that a sort takes which is to use temporary files."""
 _BATCH_BYTES = 4 << 20
 """Bytes of keys that are decoded at once."""
 
@@ -59,8 +58,8 @@ class RowFormat(Format):
         """The table in an opened file. Raises InputError."""
 
     @abstractmethod
-    def writer(self, schema: pa.Schema) -> TableWriter:
-        """The writer of an output with these columns. Raises OutputError for columns that it cannot hold."""
+    def writer(self, schema: Any) -> TableWriter:
+        """The writer of an output with columns of an Arrow schema. Raises OutputError for those that it cannot hold."""
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> OpenedTable:
         """See Format."""
@@ -85,10 +84,9 @@ class RowFormat(Format):
         rows = _rows_of_group(tables, layout.purpose.memory)
         order = form.order(piece=0)
         order = form.order(rows * (order.item_bytes or _LINE_BYTES))
-        found = [
-            _items_of(number, source, form, order, lambda share, number=number: progress(number, share))
-            for number, source in enumerate(opened)
-        ]
+        if layout.purpose.sort is not None:
+            return _sorted(opened, form, order, rows, layout.purpose)
+        found = [_items_of(number, one, form, order, partial(progress, number)) for number, one in enumerate(opened)]
         gather = Gather(tables, rows, layout.purpose.memory // 4, order.item_bytes)
         return PreparedSources(tuple(found), order, Written(rows=gather))
 
@@ -106,35 +104,28 @@ class RowFormat(Format):
         return order.item([key.image(word) for key, word in zip(order.keys_of_rows, words, strict=True)])
 
     def _table(self, file: SeekableInput) -> Table:
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
+        from importlib.util import find_spec
+
+        if find_spec("pyarrow") is None:
             raise InputError(
                 f"{self.name} files need pyarrow, which is not installed",
                 where=file.name,
                 way_out="pip install 'gpumerge[tables]'",
-            ) from None
+            )
         return self.table(file)
 
 
-class OpenedTable:
+class OpenedTable(FixedSource):
     """A table whose items are not made yet. See formats.base.Source."""
 
-    dtype = None
-    size = 0
-    extent: Extent | None = None
-
     def __init__(self, file: SeekableInput, table: Table) -> None:
-        self.name = file.name
+        super().__init__(file, ItemType("V", 1), 0, 0)
         self.file = file
         self.table = table
 
-    def close(self) -> None:
-        self.file.close()
-
 
 class _OfTable:
-    """What items of a table share, whatever their form. They lie in a temporary file."""
+    """Items of a table, in a temporary file, whatever their form."""
 
     name: str
     _origin: OpenedTable
@@ -188,7 +179,41 @@ def _items_of(
             at += batch.num_rows
             progress(batch.num_rows / table.rows)
 
-    file = origin.file.beside(write)
+    return _source_of(origin.file.beside(write), form, order, origin)
+
+
+def _sorted(
+    opened: Sequence[OpenedTable], form: Form, order: FixedRowOrder | TextRowOrder, rows: int, purpose: Purpose
+) -> PreparedSources:
+    """Sorted runs of all rows. rows: see Gather."""
+    from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.runs import sorted_runs
+
+    assert purpose.sort is not None
+    first, folders = opened[0], purpose.folders or (None,)
+
+    def spool(write: Callable[[IO[bytes]], None], number: int) -> SeekableInput:
+        return first.file.beside(write, folders[number % len(folders)])
+
+    sources: list[FixedItems | TextItems] = []
+    tables: list[Table] = []
+    memory = purpose.memory if not purpose.spills else _LEAST_MEMORY
+    for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool):
+        file = spool(partial(_write, run.items), len(sources))
+        sources.append(_source_of(file, form, order, first))
+        tables.append(run.table)
+    if not tables:
+        tables.append(first.table)
+        sources.append(_source_of(spool(partial(_write, b""), 0), form, order, first))
+    gather = Gather(tables, rows, purpose.memory // 4, order.item_bytes)
+    return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
+
+
+def _write(data: Any, out: IO[bytes]) -> None:
+    out.write(data)
+
+
+def _source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTable) -> FixedItems | TextItems:
     return FixedItems(file, order.item_bytes, origin) if form.is_fixed else TextItems(file, origin)
 
 

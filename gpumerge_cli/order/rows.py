@@ -29,15 +29,18 @@ class RowKey(Protocol):
         """The column as --field names it."""
 
     @property
-    def reverse(self) -> bool:
-        """Whether its values go from the last to the first."""
+    def option_text(self) -> str:
+        """The key as --field has it."""
 
     @property
     def width(self) -> int:
         """The bytes of its images; 0 if they have different sizes."""
 
-    def shown(self, image: bytes) -> str | bytes:
-        """The value of an image: a text for users, or bytes that are a text's."""
+    def shown(self, image: bytes) -> bytes:
+        """The value of an image: a text for users, or the bytes of a text."""
+
+    def image(self, word: bytes) -> bytes:
+        """The image of the value that a text says. Raises UsageError."""
 
 
 class RowOrder(Order):
@@ -51,7 +54,7 @@ class RowOrder(Order):
     def images(self, item: bytes) -> list[bytes]:
         """The images of the keys of an item, in the order of the keys."""
 
-    def values(self, item: bytes) -> list[str | bytes]:
+    def values(self, item: bytes) -> list[bytes]:
         """The keys of an item: texts for users, or the bytes of texts."""
         return [key.shown(image) for key, image in zip(self.keys_of_rows, self.images(item), strict=True)]
 
@@ -63,8 +66,7 @@ class RowOrder(Order):
         return f"rows, by {', '.join(map(self.key_option, range(len(self.keys_of_rows))))}"
 
     def key_option(self, number: int) -> str:
-        key = self.keys_of_rows[number]
-        return f"--field {key.name}{':r' if key.reverse else ''}"
+        return f"--field {self.keys_of_rows[number].option_text}"
 
     @property
     def item_word(self) -> str:
@@ -78,8 +80,7 @@ class RowOrder(Order):
         return item
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
-        values = self.values(item)
-        return ", ".join(v if isinstance(v, str) else v.decode("utf-8", "backslashreplace") for v in values)
+        return ", ".join(value.decode("utf-8", "backslashreplace") for value in self.values(item))
 
     def part(self, number: int, item: bytes, bounds: Bounds) -> bytes | None:
         return None
@@ -103,7 +104,7 @@ class FixedRowOrder(RowOrder, RecordOrder):
         """The order by columns, the first one first. native: the image of the only key is a number, not bytes."""
         width = 8 if native else sum(key.width for key in keys)
         return cls(
-            "uint64" if native else "bytes", width, size=width + REFERENCE_BYTES, keys_of_rows=tuple(keys), piece=piece
+            "uint" if native else "bytes", width, size=width + REFERENCE_BYTES, keys_of_rows=tuple(keys), piece=piece
         )
 
     def images(self, item: bytes) -> list[bytes]:

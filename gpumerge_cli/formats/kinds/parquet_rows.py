@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.formats.format import register_format
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.rows import RowFormat
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from gpumerge_cli.formats.tables.parquet_table import ParquetTable, ParquetWriter
 
 
@@ -20,7 +18,7 @@ class Parquet(RowFormat):
 
     name = "parquet"
     suffixes: Mapping[str, str] = {".parquet": ""}
-    begins = rb"PAR1"
+    begins = rb"PAR1[\x00-\x08\x0b\x0c\x0e-\x1f]"
     word = "Parquet"
 
     def table(self, file: SeekableInput) -> ParquetTable:
@@ -29,7 +27,7 @@ class Parquet(RowFormat):
 
         return ParquetTable(file)
 
-    def writer(self, schema: pa.Schema) -> ParquetWriter:
+    def writer(self, schema: Any) -> ParquetWriter:
         """See RowFormat."""
         from gpumerge_cli.formats.tables.parquet_table import ParquetWriter
 

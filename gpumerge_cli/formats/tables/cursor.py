@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,3 +109,36 @@ class Cursor:
         while len(kept) > 1 and size > self._memory:
             size -= kept.pop(0).batch.nbytes
         self._kept = kept
+
+
+class RowsInMemory(Table):
+    """Rows in memory, which may be asked for in any order. rows: a table whose columns are one chunk each."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self.name = "memory"
+        self.schema = rows.schema
+        self.group_rows = [rows.num_rows]
+        self._rows = rows
+
+    def taken(self, rows: NDArray[np.int64]) -> list[pa.RecordBatch]:
+        """See Cursor."""
+        import pyarrow as pa
+
+        found: list[pa.RecordBatch] = self._rows.take(pa.array(rows)).to_batches()
+        return found
+
+    def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
+        """See Table."""
+        yield from (self._rows if columns is None else self._rows.select(columns)).to_batches(rows)
+
+    def may_have_nulls(self, path: Sequence[str]) -> bool:
+        """See Table."""
+        return True
+
+    def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
+        """See Table."""
+        return int(self._rows.nbytes)
+
+    def again(self) -> RowsInMemory:
+        """See Table."""
+        return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.formats.tables.cursor import Cursor
+from gpumerge_cli.formats.tables.cursor import Cursor, RowsInMemory
 from gpumerge_cli.formats.tables.references import places, references_of
 from gpumerge_cli.formats.tables.table import Table
 
@@ -27,7 +28,8 @@ class Gather:
         """The columns of the rows."""
         self.group_rows = group_rows
         self._item_bytes = item_bytes
-        self._cursors = [Cursor(table, memory // max(1, len(tables))) for table in tables]
+        each = memory // max(1, len(tables))
+        self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, each) for one in tables]
 
     def references(self, items: Bytes) -> NDArray[np.uint64]:
         """The references of whole items."""
@@ -40,7 +42,7 @@ class Gather:
         batches: list[Any] = []
         inputs, rows = inputs[order], rows[order]
         edges = [0, *(np.flatnonzero(np.diff(inputs)) + 1).tolist(), len(inputs)]
-        for low, high in zip(edges, edges[1:], strict=False):
+        for low, high in pairwise(edges):
             if low < high:
                 batches += self._cursors[int(inputs[low])].taken(rows[low:high])
         if not batches:

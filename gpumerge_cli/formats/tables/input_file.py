@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class InputFile(io.RawIOBase):
+class ArrowInput(io.RawIOBase):
     """An opened input. Closing it leaves the input open."""
 
     def __init__(self, file: SeekableInput) -> None:
@@ -55,4 +55,4 @@ def opened(file: SeekableInput) -> pa.PythonFile:
     """The input for pyarrow."""
     import pyarrow as pa
 
-    return pa.PythonFile(InputFile(file), mode="r")
+    return pa.PythonFile(ArrowInput(file), mode="r")

@@ -22,7 +22,7 @@ from gpumerge_cli.formats.tables.images import (
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, key_array
 from gpumerge_cli.formats.tables.key_text import shown_value, value_of_word
 from gpumerge_cli.formats.tables.references import reference_texts
-from gpumerge_cli.order.rows import REFERENCE_BYTES, FixedRowOrder, TextRowOrder, unescaped
+from gpumerge_cli.order.rows import REFERENCE_BYTES, FixedRowOrder, TextRowOrder
 from gpumerge_cli.order.rules import MARK, NUL, LineKey, LineOrder
 
 _LARGEST_NATIVE = 8
@@ -122,7 +122,9 @@ class Form:
             made[:, at:] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)
             return made
         texts = [line_images(key.column, array) for key, array in zip(self.keys, arrays, strict=True)]
-        return buffer_of(pc.binary_join_element_wise(*texts, reference_texts(found), pa.scalar(MARK, pa.large_binary())))
+        return buffer_of(
+            pc.binary_join_element_wise(*texts, reference_texts(found), pa.scalar(MARK, pa.large_binary()))
+        )
 
 
 def buffer_of(texts: Any) -> Any:
@@ -131,6 +133,3 @@ def buffer_of(texts: Any) -> Any:
         return b""
     offsets = np.frombuffer(texts.buffers()[1], np.int64, len(texts) + 1, 8 * texts.offset)
     return memoryview(texts.buffers()[2])[int(offsets[0]) : int(offsets[-1])]
-
-
-__all__ = ["Form", "ItemKey", "buffer_of", "unescaped"]

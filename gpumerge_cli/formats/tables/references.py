@@ -36,7 +36,7 @@ def reference_texts(found: NDArray[np.uint64]) -> pa.LargeBinaryArray:
 
     texts = np.zeros((len(found), _TEXT + 1), np.uint8)
     for at in range(_TEXT):
-        texts[:, at] = (found >> np.uint64(_BITS * (_TEXT - 1 - at))) & np.uint64(0x7F) | np.uint64(0x80)
+        texts[:, at] = _bits(found, at)
     offsets = np.arange(len(found) + 1, dtype=np.int64) * (_TEXT + 1)
     return pa.Array.from_buffers(
         pa.large_binary(), len(found), [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(texts))]
@@ -55,6 +55,25 @@ def references_of(items: Bytes, item_bytes: int) -> NDArray[np.uint64]:
         found <<= np.uint64(_BITS)
         found |= (data[ends - (_TEXT - at)] & 0x7F).astype(np.uint64)
     return found
+
+
+def renumbered(items: Bytes, found: NDArray[np.uint64], item_bytes: int) -> NDArray[np.uint8]:
+    """Whole items with other references. item_bytes: see references_of."""
+    data = np.array(np.frombuffer(items, np.uint8))
+    if item_bytes:
+        rows = data.reshape(-1, item_bytes)
+        rows[:, item_bytes - REFERENCE_BYTES :] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)
+        return data
+    ends = np.flatnonzero(data == NUL)
+    for at in range(_TEXT):
+        data[ends - (_TEXT - at)] = _bits(found, at)
+    return data
+
+
+def _bits(found: NDArray[np.uint64], at: int) -> NDArray[np.uint8]:
+    """Byte `at` of references in lines."""
+    bits = (found >> np.uint64(_BITS * (_TEXT - 1 - at))) & np.uint64(0x7F)
+    return bits.astype(np.uint8) | np.uint8(0x80)
 
 
 def places(found: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
