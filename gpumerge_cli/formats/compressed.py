@@ -109,16 +109,16 @@ def output_codec(name: str, wanted: str | None = None, *, plain: bool = False) -
     """The codec of the output `name`; None if it is not compressed.
 
     wanted: the value of --compression; None goes by the suffix, which must not contradict it. plain: the suffix says
-    nothing. Raises OutputError, UsageError.
+    nothing. Compressions of a table's columns alone are None, too. Raises OutputError, UsageError.
     """
     named = CODECS.get(compression_of(name))
     if wanted is None:
         return None if plain else named
     found = next((codec for codec in CODECS.values() if codec.option == wanted), None)
+    if found is None and wanted in COLUMN_COMPRESSIONS and named is None:
+        return None
     if found is None and wanted != UNCOMPRESSED:
-        is_known = wanted in COLUMN_COMPRESSIONS
-        what = "only columns of tables are compressed so" if is_known else "no such compression"
-        raise UsageError(f"--compression {wanted}: {what}", way_out=f"use {', '.join(COMPRESSIONS)}")
+        raise UsageError(f"--compression {wanted}: no such compression", way_out=f"use {', '.join(COMPRESSIONS)}")
     if named is None or named is found or (found is not None and found.general == named.suffix):
         return found
     if found is None and plain:

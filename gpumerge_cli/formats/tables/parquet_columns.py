@@ -1,4 +1,4 @@
-"""How the columns of a Parquet file are stored: types, compressions, encodings. Outputs are stored alike."""
+"""The types, compressions and encodings by which a Parquet file stores its columns. Outputs follow them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DECIMAL = 5
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """How a leaf of the schema is stored in a group."""
+    """The form in which a group stores a leaf of the schema."""
 
     path: tuple[str, ...]
     codec: str

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gpumerge_cli.errors import OutputError
+from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.tables.parquet_columns import has_integer_decimals, is_int96, shape_of, stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import (
     MAGIC,
@@ -19,6 +19,7 @@ from gpumerge_cli.formats.tables.parquet_facts import (
     SortingColumn,
 )  # fmt: skip
 from gpumerge_cli.formats.tables.parquet_footer import composed, split
+from gpumerge_cli.formats.tables.parquet_table import ParquetTable
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import TableWriter
 
@@ -30,15 +31,15 @@ _LARGEST_SHORT_DECIMAL = 18
 class ParquetWriter(TableWriter):
     """Makes a Parquet file.
 
-    schema: its columns and metadata. like: the footer of the first input, whose compressions and encodings it takes as
-    far as the settings leave them open; None if that is not Parquet. Raises OutputError.
+    schema: its columns and metadata. Raises OutputError, or UsageError for a level that its compression lacks.
     """
 
     head = MAGIC
 
-    def __init__(self, schema: pa.Schema, settings: TableSettings, like: ParquetFooter | None) -> None:
+    def __init__(self, schema: pa.Schema, settings: TableSettings) -> None:
         self._schema = _without_ranges(schema)
-        self._options = _options(self._schema, settings, like)
+        like = settings.like
+        self._options = _options(settings, like.footer if isinstance(like, ParquetTable) else None)
         try:
             self.template, _ = split(self._file(self._schema.empty_table()))
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
@@ -70,20 +71,19 @@ class ParquetWriter(TableWriter):
         return memoryview(out.getvalue())
 
     def _sorting_columns(self, settings: TableSettings) -> Sequence[SortingColumn]:
-        """The columns by which rows are sorted, up to the first one whose order Parquet has no word for."""
         found = []
         schema = pq.read_metadata(pa.BufferReader(self._file(self._schema.empty_table()))).schema
         paths = [schema.column(number).path for number in range(len(schema))]
         for key in settings.sorted_by:
             path = ".".join(key.path)
-            if key.kind or paths.count(path) != 1:
+            if paths.count(path) != 1:
                 break
-            found.append(SortingColumn(paths.index(path), key.reverse, key.nulls == "first"))
+            found.append(SortingColumn(paths.index(path), key.reverse, key.nulls_first))
         return found
 
 
-def _options(schema: pa.Schema, settings: TableSettings, like: ParquetFooter | None) -> dict[str, Any]:
-    """The options of pyarrow's writer."""
+def _options(settings: TableSettings, like: ParquetFooter | None) -> dict[str, Any]:
+    """The options of pyarrow's writer. like: the footer of the first input; None if that is not Parquet."""
     stored = () if like is None else stored_columns(like)
     options: dict[str, Any] = {
         "version": "2.6",  # types that all readers of the last years know
@@ -103,7 +103,22 @@ def _options(schema: pa.Schema, settings: TableSettings, like: ParquetFooter | N
     if like is not None:
         options["use_deprecated_int96_timestamps"] = is_int96(like)
         options["store_decimal_as_integer"] = has_integer_decimals(like)
+    if settings.level is not None:
+        compressions = options["compression"]
+        for codec in {compressions} if isinstance(compressions, str) else set(compressions.values()):
+            _check_level(codec, settings.level)
     return options
+
+
+def _check_level(codec: str, level: int) -> None:
+    """Raise UsageError if a compression lacks a level."""
+    if codec in ("none", "snappy"):
+        what = "what is not compressed" if codec == "none" else codec
+        raise UsageError(f"--compression-level {level}: {what} has no levels", way_out="leave it out, or use zstd")
+    least, most = pa.Codec.minimum_compression_level(codec), pa.Codec.maximum_compression_level(codec)
+    if not least <= level <= most:
+        what = f"--compression-level {level}: the levels of {codec} go from {max(1, least)} to {most}"
+        raise UsageError(what, way_out="use one of these")
 
 
 def _without_ranges(schema: pa.Schema) -> pa.Schema:
