@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,6 +10,8 @@ import pyarrow.parquet as pq
 
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.parquet_facts import MAGIC, GroupFacts, RowGroup
+from gpumerge_cli.formats.tables.parquet_footer import composed, split
 from gpumerge_cli.formats.tables.table import Table, TableWriter, arrow_errors
 
 _BUFFER = 1 << 20
@@ -60,28 +61,32 @@ class ParquetTable(Table):
 
 
 class ParquetWriter(TableWriter):
-    """Makes a Parquet file."""
+    """Makes a Parquet file of row groups that are encoded one by one."""
+
+    head = MAGIC
 
     def __init__(self, schema: pa.Schema) -> None:
-        self._drained = 0
-        self._out = io.BytesIO()
-        self._writer = pq.ParquetWriter(self._out, schema, compression="zstd")
+        self._template, _ = split(_file_of(schema.empty_table()))
+        self._groups: list[tuple[int, GroupFacts]] = []
 
-    def encoded(self, rows: Any) -> Any:
+    def encoded(self, rows: Any) -> RowGroup:
         """See TableWriter."""
-        return rows
+        (group,) = split(_file_of(rows))[1]
+        return group
 
-    def appended(self, group: Any, start: int) -> bytes:
+    def appended(self, group: RowGroup, start: int) -> bytes:
         """See TableWriter."""
-        self._writer.write_table(group, row_group_size=group.num_rows)
-        return self._new()
+        self._groups.append((start, group.facts))
+        return group.data
 
     def end(self, start: int) -> bytes:
         """See TableWriter."""
-        self._writer.close()
-        return self._new()
+        return composed(self._template, self._groups, start)
 
-    def _new(self) -> bytes:
-        data = self._out.getvalue()[self._drained :]
-        self._drained += len(data)
-        return data
+
+def _file_of(rows: Any) -> bytes:
+    """Rows as a Parquet file of one group."""
+    out = pa.BufferOutputStream()
+    pq.write_table(rows, out, compression="zstd", row_group_size=max(1, rows.num_rows))
+    made: bytes = out.getvalue().to_pybytes()
+    return made
