@@ -32,9 +32,9 @@ from gpumerge_cli.units import parse_size
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, Operation, Resources
-    from gpumerge_cli.formats.format import GroupSize
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
+    from gpumerge_cli.formats.tables.settings import GroupSize
     from gpumerge_cli.launch import LaunchRequest
 
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
@@ -144,7 +144,7 @@ def job_to_output(
 
 def parse_group_size(text: str) -> GroupSize:
     """The value of --row-group-size: rows, as 500000 or 1e6, or bytes, as 64M. Raises UsageError."""
-    from gpumerge_cli.formats.format import GroupSize
+    from gpumerge_cli.formats.tables.settings import GroupSize
 
     if text.strip()[-1:].isalpha():
         found = GroupSize(nbytes=parse_size(text, "--row-group-size"))
