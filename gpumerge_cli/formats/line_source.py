@@ -11,7 +11,7 @@ from gpumerge_cli.formats.header_lines import HeaderLines
 from gpumerge_cli.formats.input import SeekableInput
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.line_ends import Returns
+    from gpumerge_cli.formats.returns import Returns
     from gpumerge_cli.order.key_types import Dtype
 
 BOM = b"\xef\xbb\xbf"
@@ -133,7 +133,7 @@ class LineSource(EndedSource):
         self.origin: int | None = None
         """The bytes of the file's items, of which this is a copy with longer or shorter lines; None for others."""
         self.returns: Returns | None = None
-        """What the copy lacks of the file's lines; None for other copies."""
+        """Describes the carriage returns that this copy of a file lacks; None for others."""
         self.left_out = ""
         """The names of columns of the file that its lines have not, as in a header."""
         self.header_count = 0

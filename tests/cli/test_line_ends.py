@@ -116,7 +116,8 @@ def test_parts_are_places_of_the_files_and_of_the_output(
             assert [low for low, _ in of_file[1:]] == [high for _, high in of_file[:-1]]
             assert (of_file[0][0], of_file[-1][1]) == (0, starts[-1])
         for part in parts:
-            inside = b" ".join(b"".join(file)[low:high] for file, (low, high) in zip(files, part["ranges"], strict=True))
+            pairs = zip(map(b"".join, files), part["ranges"], strict=True)
+            inside = b" ".join(file[low:high] for file, (low, high) in pairs)
             written = out[part["offset"] : part["offset"] + part["nbytes"]]
             assert bare_words(written) == bare_words(inside), (number, part)
         assert sum(part["nbytes"] for part in parts) == len(out)
