@@ -1,11 +1,8 @@
 """Time sorts, merges, sets and joins of words in the order of a locale against GNU sort, comm and join in that locale.
 
 python data/bench/measure_locale.py [--locale en_US.UTF-8] [--megabytes 500] [--turns 3] [--folder DIR]
-    [--only WORD,...]
 
-LOCPATH may name a folder of locales. It needs about 6 x MEGABYTES of the folder. The files of the join hold each word
-once, since words that both files have often would make an output of many times their size. --only takes the first
-words of rows: merge, compare, intersect, join, sort.
+LOCPATH may name a folder of locales. It needs about 6 x MEGABYTES of the folder.
 """
 
 from __future__ import annotations
@@ -37,14 +34,13 @@ def words(rng: np.random.Generator, nbytes: int) -> NDArray[np.uint8]:
 
 
 def write_words(folder: Path, nbytes: int, sort: str) -> None:
-    """Words in no order, and two sorted files, each with half of the words of the other; the same, each word once."""
+    """Words in no order, and two sorted files, of which each holds half of the words of the other."""
     rng = np.random.default_rng(1)
     halves = [words(rng, nbytes // 2) for _ in range(3)]
     np.concatenate(halves[:2]).tofile(folder / "words")
     for name, parts in {"a": halves[:2], "b": halves[1:]}.items():
         np.concatenate(parts).tofile(folder / f"{name}-words")
         subprocess.run(f"cd {folder} && {sort} {name}-words -o {name}", shell=True, check=True)
-        subprocess.run(f"cd {folder} && {sort} -u {name}-words -o {name}-once", shell=True, check=True)
         (folder / f"{name}-words").unlink()
 
 
@@ -61,7 +57,6 @@ def main() -> None:
     """Print the rows."""
     parser = parser_of(__doc__, megabytes=500, turns=3)
     parser.add_argument("--locale", default="en_US.UTF-8")
-    parser.add_argument("--only", default="")
     options = parser.parse_args()
     size, locale = options.megabytes, options.locale
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
@@ -74,12 +69,7 @@ def main() -> None:
             (f"merge of 2 x {size} MB", f"merge -q {by} a b -o out", "sort -m a b -o gnu", turns),
             (f"compare of 2 x {size} MB", f"compare -q {by} a b -o out", "comm a b > gnu", turns),
             (f"intersect of 2 x {size} MB", f"intersect -q {by} a b -o out", "comm -12 a b > gnu", turns),
-            (
-                f"join of the words of 2 x {size} MB, each once",
-                f"join -q {by} -t , a-once b-once --output out",
-                "join -t , a-once b-once > gnu",
-                turns,
-            ),
+            (f"join of 2 x {size} MB", f"join -q {by} -t , a b --output out", "join -t , a b > gnu", turns),
             (
                 f"sort of {size} MB of words",
                 f"sort {by} words -o out",
@@ -87,8 +77,7 @@ def main() -> None:
                 max(1, turns // 2),
             ),
         ):
-            if not options.only or title.partition(" ")[0] in options.only.split(","):
-                timed(title, {"gpumerge": f"{ours} {own}", "GNU": f"{theirs} {other}"}, often, folder)
+            timed(title, {"gpumerge": f"{ours} {own}", "GNU": f"{theirs} {other}"}, often, folder)
 
 
 if __name__ == "__main__":
