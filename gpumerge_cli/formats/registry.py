@@ -12,7 +12,7 @@ from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT
 from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name, output_codec, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
-from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
+from gpumerge_cli.formats.format import FORMATS, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, implied_format, is_binary
 from gpumerge_cli.formats.naming import open_input
@@ -24,6 +24,7 @@ from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -267,8 +268,8 @@ def open_sink(
     Its suffix names the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
-    if written.columns:
-        return _open_rows(name, layout, written.columns, most, compression)
+    if written.rows is not None:
+        return _open_rows(name, layout, written.rows, most, compression, line_end)
     codec = output_codec(name, compression, plain=layout.items.plain)
     compress = None if codec is None else codec.compressor()
     end = b"" if codec is None else codec.end()
@@ -304,10 +305,10 @@ def open_sink(
         raise
 
 
-def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int, compression: str | None) -> Sink:
+def _open_rows(name: str, layout: Layout, rows: Gather, most: int, compression: str | None, line_end: bytes) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
-    from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
-    from gpumerge_cli.order.rules import END
+    from gpumerge_cli.formats.rows import RowFormat
+    from gpumerge_cli.formats.tables.sink import RowSink
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
@@ -326,11 +327,5 @@ def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int, 
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
-    writer = format.writer(columns)
-    return ItemSink(
-        open_output(name, most),
-        header=lambda _: writer.head,
-        compress=partial(group_bytes, writer, columns),
-        footer=RowFooter(writer),
-        line_end=END[0],
-    )
+    writer = format.writer(rows.schema)
+    return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
