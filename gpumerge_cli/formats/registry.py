@@ -160,14 +160,20 @@ def _records_way_out() -> str:
 
 
 def open_source(
-    name: str, layout: Layout, progress: Callable[[float], None] = lambda share: None, *, folder: str | None = None
+    name: str,
+    layout: Layout,
+    progress: Callable[[float], None] = lambda share: None,
+    *,
+    folder: str | None = None,
+    memory: int | None = None,
 ) -> Source:
     """Open an input. Raises InputError.
 
     progress: called with the share of the file that was gone through, again and again while it is decompressed.
-    folder: for a copy, see SeekableInput.
+    folder: for a copy, see SeekableInput. memory: see open_input.
     """
-    file = open_input(name, plain=layout.items.plain, progress=progress, folder=folder, copy=layout.copy)
+    plain, copy = layout.items.plain, layout.copy
+    file = open_input(name, plain=plain, progress=progress, folder=folder, copy=copy, memory=memory)
     try:
         if layout.format.holds == "lines":
             layout.format.refuse(name, file.read(0, LOOKED_AT), layout.items)
