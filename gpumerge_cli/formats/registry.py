@@ -46,6 +46,8 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     one = certain or format_of_suffix(suffix)
     if key is not None:
         one = _of_records(name, certain, one, record, key, request.first_option or f"--dtype {dtype}", text)
+        if items.nulls != "last" and one.holds != "rows":
+            raise UsageError(f"--nulls {items.nulls}: {shown(name)} holds no nulls", way_out="leave it out")
         return Layout(one, items, number, record, key)
     if dtype is not None and certain is None and (one is None or one.holds not in ("typed", "rows")):
         one = _of_options()  # whatever the name says
