@@ -71,9 +71,9 @@ def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str])
     return FormatChoice(names[0], "requested") if names else FormatChoice()
 
 
-def named_by_path(options: OrderOptions, files: Sequence[str]) -> FormatChoice:
+def named_by_path(options: OrderOptions | JoinOptions, files: Sequence[str]) -> FormatChoice:
     """The format whose keys are paths that --format or the suffix of one of `files` gives, if one does."""
-    if options.format_switch:
+    if any(getattr(options, parameter) for parameter in FORMAT_SWITCHES):
         return FormatChoice()
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_paths

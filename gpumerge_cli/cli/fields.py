@@ -59,9 +59,9 @@ def find_keys(
     if options.field and by_path.name is not None:
         keys = [key if isinstance(key, KeySpec) else parse_key(key) for key in written]
         columns = _paths(options.field, by_path.name)
-        chosen = by_path if by_path.certainty == "named" else requested
+        chosen = by_path if by_path.certainty == "named" else FormatChoice()
         ordered = _in_sequence(options.sequence, keys, columns)
-        return SelectedKeys(tuple(ordered), header=options.header_lines, columns=chosen)
+        return SelectedKeys(tuple(ordered), header=options.header, columns=chosen)
     own, holding = requested, files
     if options.field and requested.name is None:
         own = columns_by_suffix(options, files)

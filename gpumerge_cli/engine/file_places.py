@@ -42,7 +42,8 @@ class FilePlaces:
         source = self._sources[number]
         held = source.held if isinstance(source, EndedSource) else source.size
         origin = _origin_of(source)
-        return min(self.ahead(number, position), held if origin is None else origin)
+        skipped = source.skipped_ahead(position) if isinstance(source, LineSource) else 0
+        return min(self.ahead(number, position) + skipped, held if origin is None else origin)
 
     def piece(self, chunk: Chunk) -> FileChunk:
         """A chunk of the sources as it lies in the files, and in the output."""

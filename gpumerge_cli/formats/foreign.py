@@ -59,7 +59,8 @@ _CONTROL = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"
 JSON = Foreign(
     "JSON",
     (".json",),
-    way_out="use --format jsonl if each line is a value; else write such lines first, for example with jq -c '.[]'",
+    way_out="read it by --format jsonl, without --csv, if each line is a value; else write such lines first, "
+    "for example with jq -c '.[]'",
     text=True,
 )
 """Its lines are text like any other, so `begins` says nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,6 +25,8 @@ from gpumerge_cli.order.values import ValueOrder
 
 _BLOCK = 1 << 20
 _NUMERIC = "numeric"
+_WORD = re.compile(r'(?:(?<=,)|^)("(?:[^"\\]|\\.)*"|[^,]*)(?:(?=,)|$)', re.DOTALL)
+"""A value of several; one in quotes may hold commas."""
 _NULL_FIRST, _NULL_LAST = b"\x03", b"\xff"
 _NULL_TEXT_FIRST, _NULL_TEXT_LAST = b"0", b"z"
 """Around the byte ahead of tagged texts; options that leave out bytes of keys leave out neither."""
@@ -41,18 +44,26 @@ class TypedValue:
 class JsonSource(LineSource):
     """The items of a file. Its lines are told as the file has them, blank ones included."""
 
-    blanks: Sequence[int] = ()
-    """The numbers of blank lines in the file, counted from 0."""
+    blanks: Sequence[tuple[int, int]] = ()
+    """(number, bytes) of each blank line in the file, counted from 0."""
     types: Sequence[TypedValue | None] = ()
     """For each key."""
 
     def location(self, start: int) -> str:
         line = self._items_before(start)
-        for blank in self.blanks:
-            if blank > line:
+        for number, _ in self.blanks:
+            if number > line:
                 break
             line += 1
         return f"{self.name}:{line + 1}"
+
+    def skipped_ahead(self, start: int) -> int:
+        line, nbytes = self._items_before(start) if self.blanks else 0, 0
+        for number, size in self.blanks:
+            if number > line:
+                break
+            line, nbytes = line + 1, nbytes + size
+        return nbytes
 
 
 @dataclass(frozen=True)
@@ -68,36 +79,32 @@ class KeyFinder:
         return [line[value.start : value.stop] or b"null" for value in found.last]
 
     def images(self, text: str) -> Sequence[bytes]:
-        elements = _images_by(tuple(replace(key, path=(str(number),)) for number, key in enumerate(self.keys)))
-        for words in _readings(text, len(self.keys)):
-            line = f"[{','.join(words)}]".encode("utf-8", "surrogateescape")
+        words = [text] if len(self.keys) == 1 else _WORD.findall(text)
+        types = self.types or ("null",) * len(self.keys)
+        kinds = ", ".join("any value" if kind == "null" else f"a {kind}" for kind in types)
+        if len(words) == len(self.keys):
+            elements = _images_by(tuple(replace(key, path=(str(number),)) for number, key in enumerate(self.keys)))
+            line = f"[{','.join(map(_as_json, words, types))}]".encode("utf-8", "surrogateescape")
             item, found = elements.read(line)
-            if found.fault is not None:
-                continue
-            types = zip(found.types, self.types, strict=True)
-            if all(value.type in ("null", kind) or kind == "null" for value, kind in types):
+            pairs = zip((value.type for value in found.types), types, strict=True)
+            if found.fault is None and all("null" in pair or pair[0] == pair[1] for pair in pairs):
                 return item.split(MARK)[:-1]
-        several = f", {len(self.keys)} with commas between them" if len(self.keys) > 1 else ""
-        kinds = ", ".join(kind if kind != "null" else "any value" for kind in self.types)
-        raise UsageError(f"it is not of the type of the keys, {kinds}", way_out=f"write values of JSON{several}")
+        what = f"the key{'s are' if len(self.keys) > 1 else ' is'} {kinds}"
+        raise UsageError(what, way_out=f"write JSON{', with commas between values' * (len(self.keys) > 1)}")
+
+
+def _as_json(word: str, type: str) -> str:
+    """A word as JSON: a text needs no quotes."""
+    try:
+        value = json.loads(word, parse_float=str, parse_int=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return json.dumps(word)
+    return word if type != "string" or value is None or word.lstrip().startswith('"') else json.dumps(word)
 
 
 @lru_cache(maxsize=4)
 def _images_by(keys: tuple[JsonKey, ...]) -> JsonImages:
     return JsonImages(keys)
-
-
-def _readings(text: str, count: int) -> Iterator[Sequence[str]]:
-    """The ways to read a text as values: as JSON, as texts without quotes."""
-    try:
-        values = json.loads(f"[{text}]", parse_float=str)
-    except (ValueError, RecursionError):
-        values = []
-    if len(values) == count:
-        yield [text]
-    words = [text] if count == 1 else text.split(",")
-    if len(words) == count:
-        yield [json.dumps(word) for word in words]
 
 
 def json_key(key: LineKey) -> JsonKey:
@@ -181,7 +188,7 @@ def mixed_types(known: TypedValue, own: TypedValue, key: LineKey) -> InputError:
 
 
 def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: Callable[[float], None]) -> JsonSource:
-    blanks: list[int] = []
+    blanks: list[tuple[int, int]] = []
     types: list[TypedValue | None] = [None] * len(images.keys)
 
     def write(out: IO[bytes]) -> None:
@@ -190,7 +197,7 @@ def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: 
             for items in block.items:
                 out.write(items)
             found = block.found
-            blanks.extend(ahead + blank for blank in found.blanks)
+            blanks.extend((ahead + number, size) for number, size in found.blanks)
             for number, value in enumerate(found.types):
                 if value.type != "null":
                     own = _typed(source.name, block.text, value, ahead)

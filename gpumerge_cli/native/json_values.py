@@ -70,8 +70,8 @@ class JsonOutcome:
 
     lines: int
     """Those of the text, blank ones included."""
-    blanks: Sequence[int]
-    """The numbers of blank lines, counted from 0."""
+    blanks: Sequence[tuple[int, int]]
+    """(number, bytes) of each blank line, counted from 0."""
     types: Sequence[JsonValue]
     """For each key the first value whose type all others must have; null if there is none."""
     last: Sequence[JsonValue]
@@ -96,12 +96,12 @@ class JsonImages:
         """
         lib = library()
         words = lib.FOUND_WORDS
-        blank = (ctypes.c_int64 * _MOST_BLANKS)()
+        blank = (ctypes.c_int64 * (2 * _MOST_BLANKS))()
         first, last = ((ctypes.c_int64 * (words * len(self.keys)))() for _ in range(2))
         found: Any = lib.JsonLines(most_blanks=_MOST_BLANKS)
         found.blank, found.first, found.last = map(ctypes.addressof, (blank, first, last))
         pieces: list[memoryview] = []
-        blanks: list[int] = []
+        blanks: list[tuple[int, int]] = []
         start, more = 0, 0
         while start < stop and not found.fault:
             room = (stop - start) * 5 // 4 + _ROOM + more
@@ -109,7 +109,7 @@ class JsonImages:
             call = self._keys, address_of(text), start, stop, address_of(out), room, found
             check_status(lib.gm_json_keys(*call))
             pieces.append(out[: found.made])
-            blanks += blank[: found.blanks]
+            blanks += [(blank[at], blank[at + 1]) for at in range(0, 2 * found.blanks, 2)]
             more = 2 * room if found.taken == start else 0  # a line needs more
             start, found.blanks = found.taken, 0
         values, types = ([_value(all_of, words * key) for key in range(len(self.keys))] for all_of in (last, first))

@@ -154,8 +154,8 @@ enum JsonFault { NO_JSON_FAULT = 0, VALUE_EXPECTED = 1, NAME_EXPECTED = 2, COLON
 enum JsonWords { FOUND_WORDS = 4 };
 /* The outcome of gm_json_keys, which goes on with lines and blanks from the last call. taken: the place in the text that was reached.
  * made: the bytes of the output. lines: those of the text that were gone through. fault: a JsonFault of the line behind them, at byte
- * `at` of the text, in key number `key` or -1. blank: the numbers of blank lines, for which there is room for most_blanks. first,
- * last: FOUND_WORDS for each key: a JsonType, the bytes of the text from which on and up to which the value lies, and its line, of
+ * `at` of the text, in key number `key` or -1. blank: the number of each blank line, and its bytes; there is room for most_blanks of them.
+ * first, last: FOUND_WORDS for each key: a JsonType, the bytes of the text from which on and up to which the value lies, and its line, of
  * the first value that sets the type of a key that reads values, and of the last line. */
 struct JsonLines {
     int64_t taken, made, lines, blanks, most_blanks, fault, at, key;

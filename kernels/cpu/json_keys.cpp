@@ -158,7 +158,8 @@ int64_t gm_json_keys(const JsonKeys* keys, const unsigned char* text, int64_t st
             const unsigned char* newline;
             if (is_blank(at, newline)) {
                 if (found->blanks == found->most_blanks) break;
-                found->blank[found->blanks++] = found->lines;
+                found->blank[2 * found->blanks] = found->lines;
+                found->blank[2 * found->blanks++ + 1] = newline + 1 - at;
                 at = newline + 1;
             } else {
                 unsigned char* const behind = lines.put(at, to, out + room - to);

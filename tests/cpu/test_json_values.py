@@ -176,7 +176,8 @@ def test_lines_come_back(seed: int) -> None:
         lines = lines[: found.fault.line]
     else:
         assert found.lines == len(lines)
-    assert list(found.blanks) == [number for number, line in enumerate(lines) if not line.strip()]
+    blanks = [(number, len(line) + 1) for number, line in enumerate(lines) if not line.strip()]
+    assert list(found.blanks) == blanks
     made = b"".join(lines_of_items(piece, len(keys)) for piece in items)
     assert made == b"".join(line + b"\n" for line in lines if line.strip())
     lines_of_items(made, 1)  # any bytes

@@ -48,7 +48,8 @@ class JsonLines(Format):
 
     def check_items(self, items: Items) -> None:
         """See Format."""
-        super().check_items(items)
+        if items.line_option:
+            raise UsageError(f"{items.line_option}: the files hold {self.word}", way_out="leave it out")
         order = items.line_order
         if not order.keys:
             raise UsageError("JSON Lines need a key", way_out="name one by --field, or compare lines by --format text")
