@@ -23,6 +23,7 @@ from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.reading_progress import Advance, OnStage
 from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
+from gpumerge_cli.engine.row_sorts import merge_of_runs, purpose_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
@@ -115,14 +116,18 @@ def _run_to_output(
             clock.stopwatch,
             advance,
             folders=job.resources.folders,
+            memory=job.resources.memory,
             outputs=names if margin is None else (*names, *counts_file(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
+            purpose=purpose_of(job),
         ) as inputs,
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
-        job, inputs = _prepared(job, inputs)
+        asked, (job, inputs) = job, _prepared(job, inputs)
+        if inputs.is_sorted:
+            job, sorts = merge_of_runs(job), False
         parts = [] if sorts else _parts(job, inputs, clock)
         output = Output(names, inputs, job, _sizes(parts, inputs, len(names)))
         try:
@@ -135,7 +140,7 @@ def _run_to_output(
         except BaseException:
             output.abort()
             raise
-        return make_report(job, team, inputs, output, outcome, clock, [part.lengths for part in parts])
+        return make_report(asked, team, inputs, output, outcome, clock, [part.lengths for part in parts])
 
 
 def _check_before_opening(job: Job) -> None:
@@ -310,7 +315,7 @@ def plan_files(job: Job) -> Plan[FileChunk]:
     from gpumerge_cli.engine.file_places import FilePlaces
 
     LOCAL.check_job(job)
-    with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
+    with open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory) as inputs:
         team = LOCAL.team(job, inputs, Clock())
         work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend

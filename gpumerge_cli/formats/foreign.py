@@ -72,7 +72,6 @@ def begins_json(start: bytes) -> bool:
 
 
 FOREIGN_FORMATS: tuple[Foreign, ...] = (
-    Foreign("Parquet", (".parquet",), rb"PAR1" + _CONTROL, reader="read_parquet"),
     Foreign("Arrow", (".arrow",), rb"ARROW1\x00\x00", _ARROW),
     Foreign("Feather", (".feather",), rb"FEA1" + _CONTROL, _ARROW),
     Foreign("ORC", (".orc",), rb"ORC[\x00-\x1f]" + _CONTROL, _ARROW),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
+    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -185,7 +186,35 @@ class Column:
 
     name: str
     type: str = ""
-    """One of those of order.rows.RowKey; "" for text."""
+    """The name of its type in Arrow; "" for text."""
+
+
+@dataclass(frozen=True)
+class GroupSize:
+    """The largest size of the row groups of a table."""
+
+    rows: int | None = None
+    """None for any number."""
+    nbytes: int | None = None
+    """Bytes of values in memory; None for any number."""
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """The use that a job makes of its opened inputs."""
+
+    memory: int = 1 << 28
+    """Bytes that they may take in this process."""
+    sort: Callable[[Any, Any], Any] | None = None
+    """Sorts items of rows, given their order and the items, see formats.tables.runs; None if the job does not sort."""
+    spills: bool = False
+    """Whether a sort uses temporary files even if there is memory for everything."""
+    folders: tuple[str, ...] = ()
+    """Those of temporary files; () for the system's."""
+    is_ordered: bool = False
+    """Whether the output is in order, or the job fails."""
+    group: GroupSize | None = None
+    """The size of the row groups of its output; None for the usual one."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +230,8 @@ class Layout:
     """With its byte order; None if the file states it."""
     key: Key | None = None
     """The part of an item that is its key, if options give it."""
+    purpose: Purpose = Purpose()
+    """The use that the job makes of the file."""
 
     @property
     def copy(self) -> DecompressedCopy | None:
@@ -214,8 +245,8 @@ class Written:
 
     shown: Callable[[bytes], bytes] | None = None
     """Turns whole lines into the bytes to write; None if they are written as they are."""
-    columns: tuple[Column, ...] = ()
-    """Those of rows, which go to an output of a format of rows."""
+    rows: Gather | None = None
+    """The way to the rows that items refer to, which go to an output of a format of rows."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +276,8 @@ class PreparedSources:
     sources: tuple[Source, ...]
     order: Order
     written: Written
+    is_sorted: bool = False
+    """Whether a job that sorts gets sorted runs, which need only be merged."""
     is_copied: bool = True
     """Whether files were copied for that, where the format has to read them."""
 

@@ -57,6 +57,8 @@ class Items:
     """The decompressed content of each input that others have made, None where there is none; () if there are none."""
     schema: Schema = "same"
     """The columns of files that have them by name, if they differ."""
+    nulls: Literal["first", "last"] = "last"
+    """The place of nulls in typed columns of rows, which no reversed order changes."""
     columns: tuple[str, ...] = ()
     """The names that `schema` gives; () if the inputs of the job say them."""
 

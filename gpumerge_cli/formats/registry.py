@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT
+from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS, COMPRESSIONS
 from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name, output_codec, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
-from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
+from gpumerge_cli.formats.format import FORMATS, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, implied_format, is_binary
 from gpumerge_cli.formats.naming import open_input
@@ -24,6 +26,8 @@ from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -160,14 +164,20 @@ def _records_way_out() -> str:
 
 
 def open_source(
-    name: str, layout: Layout, progress: Callable[[float], None] = lambda share: None, *, folder: str | None = None
+    name: str,
+    layout: Layout,
+    progress: Callable[[float], None] = lambda share: None,
+    *,
+    folder: str | None = None,
+    memory: int | None = None,
 ) -> Source:
     """Open an input. Raises InputError.
 
     progress: called with the share of the file that was gone through, again and again while it is decompressed.
-    folder: for a copy, see SeekableInput.
+    folder: for a copy, see SeekableInput. memory: see open_input.
     """
-    file = open_input(name, plain=layout.items.plain, progress=progress, folder=folder, copy=layout.copy)
+    plain, copy = layout.items.plain, layout.copy
+    file = open_input(name, plain=plain, progress=progress, folder=folder, copy=copy, memory=memory)
     try:
         if layout.format.holds == "lines":
             layout.format.refuse(name, file.read(0, LOOKED_AT), layout.items)
@@ -254,17 +264,22 @@ def open_sink(
     head: bytes = b"",
     most: int = 0,
     compression: str | None = None,
+    level: int | None = None,
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
     written: see PreparedSources. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
-    items, 0 if nobody knows. compression: see engine.job.Destination.
+    items, 0 if nobody knows. compression, level: see engine.job.Destination.
 
     Its suffix names the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
-    if written.columns:
-        return _open_rows(name, layout, written.columns, most, compression)
+    if written.rows is not None:
+        settings = replace(written.rows.settings, compression=compression, level=level)
+        return _open_rows(name, layout, written.rows, settings, most, line_end)
+    if compression in COLUMN_COMPRESSIONS and compression not in COMPRESSIONS:
+        what = f"--compression {compression}: only the columns of tables are compressed so"
+        raise UsageError(what, way_out=f"use {', '.join(COMPRESSIONS)}")
     codec = output_codec(name, compression, plain=layout.items.plain)
     compress = None if codec is None else codec.compressor()
     end = b"" if codec is None else codec.end()
@@ -300,18 +315,19 @@ def open_sink(
         raise
 
 
-def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int, compression: str | None) -> Sink:
+def _open_rows(name: str, layout: Layout, rows: Gather, settings: TableSettings, most: int, line_end: bytes) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
-    from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
-    from gpumerge_cli.order.rules import END
+    from gpumerge_cli.formats.rows import RowFormat
+    from gpumerge_cli.formats.tables.sink import RowSink
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
-    if output_codec(name, compression) is not None:
+    if compression_of(name):
         what = "an output of rows is not compressed as a whole"
-        by_name = bool(compression_of(name))
-        way_out = f"name it {inner_name(name)}" if by_name else "leave --compression out"
-        raise OutputError(what, where=name, way_out=way_out)
+        raise OutputError(what, where=name, way_out=f"name it {inner_name(name)}")
+    if settings.compression is not None and settings.compression not in COLUMN_COMPRESSIONS:
+        what = f"--compression {settings.compression}: columns of tables are not compressed so"
+        raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
     named = format_of_suffix(suffix) if suffix else None
     if named is not None and not isinstance(named, RowFormat):
         raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
@@ -322,11 +338,5 @@ def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int, 
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
-    writer = format.writer(columns)
-    return ItemSink(
-        open_output(name, most),
-        header=lambda _: writer.head,
-        compress=partial(group_bytes, writer, columns),
-        footer=RowFooter(writer),
-        line_end=END[0],
-    )
+    writer = format.writer(rows.schema, settings)
+    return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)

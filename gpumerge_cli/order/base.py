@@ -219,6 +219,11 @@ class Order(ABC):
     def macros(self, *, rows: bool) -> Macros:
         """The macros of keys.cuh for code that is compiled for this order. rows: items become rows."""
 
+    @property
+    def best_piece(self) -> int:
+        """The bytes of items that an output takes best at once; 0 if it does not matter."""
+        return 0
+
     def moves_whole(self, sizes: Sequence[int]) -> bool:
         """True if items can merge as they are, given that records of one of `sizes` bytes can."""
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, assert_type
 
 import numpy as np
@@ -149,4 +150,7 @@ def files() -> MergeReport | CheckReport | Answers:
     """A job's result. Its class follows from the operation. Type checkers read this; a test does not run it."""
     job = g.Job(("a.npy",), operation=g.Operation("check"))
     assert_type(g.run(job), MergeReport | CheckReport | Answers)
+    assert_type(g.merge_files(["a.npy", Path("b.npy")], "c.npy", unique=True, memory=1 << 30), MergeReport)
+    assert_type(g.sort_files("a.npy", Path("b.npy"), field=["id:r"], fan_in=None), MergeReport)
+    assert_type(g.check_files(Path("a.npy")), CheckReport)
     return g.run(job)

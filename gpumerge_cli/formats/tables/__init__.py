@@ -1,0 +1,1 @@
+"""Tables: files of typed columns, whose values are Arrow's."""

@@ -1,0 +1,89 @@
+"""The sink of rows: pieces of items become groups of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.formats.tables.gather import Gather
+from gpumerge_cli.formats.tables.table import TableWriter
+
+_LEAST = 4
+"""A piece of so many times fewer rows than a group waits for others."""
+
+
+class RowPiece:
+    """Rows of an output, as groups that are encoded, or as rows that wait for others."""
+
+    def __init__(self, parts: list[tuple[Any, bool]], nbytes: int) -> None:
+        self.parts = parts
+        """(a group, True) or (a table, False)."""
+        self._nbytes = nbytes
+
+    def __len__(self) -> int:
+        return self._nbytes
+
+
+class RowSink(ItemSink):
+    """Items to an output of rows. See formats.base.Sink.
+
+    gather: finds the rows. writer: makes the file.
+    """
+
+    def __init__(self, output: Any, gather: Gather, writer: TableWriter, *, line_end: int | None) -> None:
+        super().__init__(output, compress=lambda data: data, line_end=line_end)
+        self.seekable = False
+        self._gather = gather
+        self._writer = writer
+        self._rows = gather.group_rows
+        self._at = 0
+        self._waiting: list[Any] = []
+        self._write(writer.head)
+
+    def encode(self, data: Bytes) -> RowPiece:
+        """See Sink."""
+        found = self._gather.references(data)
+        parts: list[tuple[Any, bool]] = []
+        for at in range(0, len(found), self._rows):
+            some = found[at : at + self._rows]
+            rows = self._gather.rows(some)
+            whole = len(some) * _LEAST >= self._rows
+            parts.append((self._writer.encoded(rows) if whole else rows, whole))
+        return RowPiece(parts, len(data))
+
+    def write_at(self, start: int, data: Any) -> None:
+        """See Sink."""
+        for part, is_encoded in data.parts:
+            if is_encoded:
+                self._flush()
+                self._append(part)
+                continue
+            self._waiting.append(part)
+            if sum(table.num_rows for table in self._waiting) >= self._rows:
+                self._flush()
+
+    def finish(self, *, nbytes: int | None = None, count: int | None = None, durable: bool = False) -> None:
+        """See Sink."""
+        if self._finished:
+            return
+        self._flush()
+        self._write(self._writer.end(self._at))
+        self._output.finish(durable=durable)
+        self._finished = True
+
+    def _flush(self) -> None:
+        """Write the rows that wait."""
+        if self._waiting:
+            import pyarrow as pa
+
+            waiting, self._waiting = self._waiting, []
+            self._append(self._writer.encoded(pa.concat_tables(waiting)))
+
+    def _append(self, group: Any) -> None:
+        self._write(self._writer.appended(group, self._at))
+
+    def _write(self, data: Bytes) -> None:
+        if len(data):
+            self._output.write_at(self._at, data)
+            self._at += len(data)

@@ -1,0 +1,97 @@
+"""Tables: files of typed columns whose rows lie in groups, and writers of such files."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from gpumerge_cli.errors import GpumergeError, InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LONGEST = 200
+
+
+class Table(ABC):
+    """An opened file of a table. Its methods may be called from one thread at a time, but for `again`."""
+
+    name: str
+    """The file, for messages."""
+    schema: pa.Schema
+    """Its columns, with the file's metadata."""
+    group_rows: Sequence[int]
+    """The rows of each group."""
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The number of the first row of each group, and of all rows."""
+        return [0, *accumulate(self.group_rows)]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.starts[-1]
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows from the start of a group on, at most `rows` at a time. Raises InputError.
+
+        columns: the names of columns, in the order of the schema; None for all.
+        """
+
+    @abstractmethod
+    def may_have_nulls(self, path: Sequence[str]) -> bool:
+        """Whether a column may have nulls. path: its name, then those of fields of structs."""
+
+    @abstractmethod
+    def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
+        """About the bytes of all rows in memory. columns: see batches."""
+
+    @abstractmethod
+    def again(self) -> Table:
+        """The same file, opened once more."""
+
+    def place(self, row: int) -> str:
+        """The place of a row, for messages."""
+        from bisect import bisect_right
+
+        group = bisect_right(self.starts, row) - 1
+        return f"row group {group}, row {row - self.starts[group]}"
+
+
+class TableWriter(ABC):
+    """Makes the bytes of an output of rows."""
+
+    head: bytes = b""
+    """The bytes before all rows."""
+
+    @abstractmethod
+    def encoded(self, rows: pa.Table) -> Any:
+        """A group of rows as `appended` takes it. From any thread."""
+
+    @abstractmethod
+    def appended(self, group: Any, start: int) -> bytes:
+        """The bytes of a group, in the order of the output; they will lie at byte `start` of the file."""
+
+    @abstractmethod
+    def end(self, start: int) -> bytes:
+        """The bytes behind all groups, which lie at byte `start`."""
+
+
+@contextmanager
+def arrow_errors(name: str, way_out: str = "the file may be damaged: copy or write it again") -> Iterator[None]:
+    """Errors of Arrow in the body as InputErrors of the file `name`."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except GpumergeError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, TypeError, KeyError, IndexError) as error:
+        what = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(what[0][:_LONGEST].rstrip("."), where=name, way_out=way_out) from None
