@@ -25,7 +25,7 @@ from gpumerge_cli.order.rules import MARK
 
 _ITEMS = 2
 """The items of a group that is apart."""
-Range = tuple[bytes, bytes]
+KeyRange = tuple[bytes, bytes]
 """The images of the least and the greatest first key of a group."""
 
 
@@ -36,7 +36,7 @@ class WrongRangeError(Exception):
 class Apart:
     """The groups of a table that are apart from other inputs. ranges: of all its groups."""
 
-    def __init__(self, groups: frozenset[int], ranges: Sequence[Range]) -> None:
+    def __init__(self, groups: frozenset[int], ranges: Sequence[KeyRange]) -> None:
         self.groups = groups
         self.ranges = ranges
 
@@ -52,7 +52,7 @@ def groups_apart(tables: Sequence[Table], form: Form, takes: Callable[[Table, in
     """
     if not form.is_fixed and any(key.column.kind or key.reverse for key in form.keys):
         return []  # images do not compare as bytes
-    ranges: list[list[Range]] = []
+    ranges: list[list[KeyRange]] = []
     for one_table in tables:
         found = [_range_of(one_table, number, form) for number in range(len(one_table.group_rows))]
         known = [one for one in found if one is not None]
@@ -132,7 +132,7 @@ def _two_farthest(reaches: Sequence[tuple[bytes, int]], is_forward: bool) -> lis
     return found[:2]
 
 
-def _range_of(table: Table, group: int, form: Form) -> Range | None:
+def _range_of(table: Table, group: int, form: Form) -> KeyRange | None:
     """The range of the first keys of a group by its statistics; None if these do not say it."""
     key = form.keys[0]
     extremes = table.extremes(group, key.column.path)
