@@ -179,6 +179,16 @@ class Column:
 
 
 @dataclass(frozen=True)
+class GroupSize:
+    """The largest size of the row groups of a table."""
+
+    rows: int | None = None
+    """None for any number."""
+    nbytes: int | None = None
+    """Bytes of values in memory; None for any number."""
+
+
+@dataclass(frozen=True)
 class Purpose:
     """The use that a job makes of its opened inputs."""
 
@@ -190,6 +200,10 @@ class Purpose:
     """Whether a sort uses temporary files even if there is memory for everything."""
     folders: tuple[str, ...] = ()
     """Those of temporary files; () for the system's."""
+    is_ordered: bool = False
+    """Whether the output is in order, or the job fails."""
+    group: GroupSize | None = None
+    """The size of the row groups of its output; None for the usual one."""
 
 
 @dataclass(frozen=True)

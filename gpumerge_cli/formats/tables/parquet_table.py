@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.input_file import opened
-from gpumerge_cli.formats.tables.table import Table, TableWriter, arrow_errors
+from gpumerge_cli.formats.tables.parquet_facts import ParquetFooter
+from gpumerge_cli.formats.tables.parquet_footer import footer_of
+from gpumerge_cli.formats.tables.table import Table, arrow_errors
 
 _BUFFER = 1 << 20
 """Bytes of a column that are read at once."""
@@ -30,6 +31,15 @@ class ParquetTable(Table):
             groups = [self.metadata.row_group(number) for number in range(self.metadata.num_row_groups)]
         self.group_rows = [group.num_rows for group in groups]
         self._groups = groups
+
+    @cached_property
+    def footer(self) -> ParquetFooter:
+        """Its footer, of which pyarrow does not tell all. Raises InputError."""
+        return footer_of(self.read, self._file.size, self.name)
+
+    def read(self, start: int, size: int) -> bytes:
+        """Bytes of the file. Raises InputError if it ends before."""
+        return self._file.read_exactly(start, size)
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""
@@ -57,31 +67,3 @@ class ParquetTable(Table):
     def again(self) -> ParquetTable:
         """See Table."""
         return ParquetTable(self._file)
-
-
-class ParquetWriter(TableWriter):
-    """Makes a Parquet file."""
-
-    def __init__(self, schema: pa.Schema) -> None:
-        self._drained = 0
-        self._out = io.BytesIO()
-        self._writer = pq.ParquetWriter(self._out, schema, compression="zstd")
-
-    def encoded(self, rows: Any) -> Any:
-        """See TableWriter."""
-        return rows
-
-    def appended(self, group: Any, start: int) -> bytes:
-        """See TableWriter."""
-        self._writer.write_table(group, row_group_size=group.num_rows)
-        return self._new()
-
-    def end(self, start: int) -> bytes:
-        """See TableWriter."""
-        self._writer.close()
-        return self._new()
-
-    def _new(self) -> bytes:
-        data = self._out.getvalue()[self._drained :]
-        self._drained += len(data)
-        return data
