@@ -42,7 +42,7 @@ class FilePlaces:
             return min(position, source.held) if isinstance(source, EndedSource) else position
         place = source.place_in_file(position)
         if place is None:
-            place = self.ahead(number, position)
+            place = self.ahead(number, position) + source.skipped_ahead(position)
         return place if source.origin is None else min(place, source.origin)
 
     def piece(self, chunk: Chunk) -> FileChunk:

@@ -72,6 +72,17 @@ class Format(ABC):
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
+    named_by_path: bool = False
+    """Whether --field names keys by their paths within an item, so that no header is read; see split_keys."""
+
+    def takes(self, items: Items) -> bool:
+        """Whether its suffixes select it for these items, if it is a format of lines; else they are plain lines."""
+        return True
+
+    def split_keys(self, text: str) -> Sequence[tuple[str, str]]:
+        """The paths that a text of --field names, each with the options behind its colon."""
+        return ()
+
     def readings(self, items: Items) -> int:
         """Times that all of a file is read, or copied, before the work can begin."""
         return 0

@@ -180,6 +180,10 @@ class LineSource(EndedSource):
             start = low + end if end else min(self._file.size, self.item_end(low))
             count += 1
 
+    def skipped_ahead(self, start: int) -> int:
+        """The bytes of lines of the file ahead of the item at `start` that are neither items nor its header."""
+        return 0
+
     @property
     def header(self) -> bytes:
         """The lines that are not items, each with its terminator."""

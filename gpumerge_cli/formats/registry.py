@@ -46,6 +46,8 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     by_lines = items.lines is not None and (items.lines.asks_for_text or not items.lines.locale)
     text = by_lines or bool(items.line_option) or tentative is not None
     one = certain or format_of_suffix(suffix)
+    if one is not None and one is not certain and not one.takes(items):
+        one = format_of_suffix("")
     if key is not None:
         one = _of_records(name, certain, one, record, key, request.first_option or f"--dtype {dtype}", text)
         return Layout(one, items, number, record, key)
