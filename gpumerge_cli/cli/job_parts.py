@@ -64,7 +64,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     written = options.key if requested_columns(options, files).name else [*map(parse_key, options.key)]
     keys = find_keys(options, files, separator, written)
     order = line_order_of(options, keys.of_lines)
-    placed = with_parameters(order, options, files)
+    placed = with_parameters(order, options, files, keys.fields)
     chosen = chosen_format(options.format, files, keys.columns)
     return Items(
         chosen.name,
@@ -79,6 +79,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         record_start=options.record_start or "",
         records=record_options(options, keys.fields),
         schema=options.schema,
+        nulls=options.nulls if options.nulls is not None and keys.fields else "last",
     )
 
 

@@ -82,7 +82,8 @@ def _items(command: SortCommand) -> Items:
         if has_columns:
             what = "binary items have no header and no columns of lines"
             raise UsageError(what, way_out=f"leave {' and '.join(_options_of_columns(command))} out")
-        return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
+        nulls = options.nulls or "last"
+        return Items(options.format, options.dtype, reverse=command.order.reverse, records=records, nulls=nulls)
     chosen = chosen_format(options.format, command.files, command.keys.columns)
     return Items(
         chosen.name,
@@ -192,7 +193,7 @@ def job_of(option_values: Sequence[OptionValue], files: Sequence[str], settings:
 
 
 def _filled(command: SortCommand) -> SortCommand:
-    return replace(command, order=with_parameters(command.order, command.options, command.files))
+    return replace(command, order=with_parameters(command.order, command.options, command.files, command.keys.fields))
 
 
 def _job(command: SortCommand) -> Job:
