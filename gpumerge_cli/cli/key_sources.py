@@ -16,15 +16,13 @@ from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.suggestions import zone_way_out
 
 
-def with_parameters(
-    order: LineOrder, options: LineOptions, files: Sequence[str], fields: Sequence[str] = ()
-) -> LineOrder:
+def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]) -> LineOrder:
     """The order, each key with its places of nulls and invalid values, and the parameters of its kind.
 
-    files: the inputs, whose own times give years. fields: keys of items that are no lines, whose --nulls Items has.
-    Raises UsageError if an option is needed and not given, InputError for a file that is invalid or cannot be read.
+    files: the inputs, whose own times give years. Raises UsageError if an option is needed and not given, InputError
+    for a file that is invalid or cannot be read.
     """
-    order = _timed(_separated(_placed(order, options, fields), options), options, files)
+    order = _timed(_separated(_placed(order, options), options), options, files)
     order = in_locale(order, options.locale)
     names = {key.compare for key in order.keys if key.kind.source}
     for kind in KINDS:
@@ -38,12 +36,11 @@ def with_parameters(
     return replace(order, keys=tuple(keys))
 
 
-def _placed(order: LineOrder, options: LineOptions, fields: Sequence[str]) -> LineOrder:
+def _placed(order: LineOrder, options: LineOptions) -> LineOrder:
     """The order, its keys with the places of nulls and of invalid values that options give."""
     if options.nulls is None and not options.null_values and options.invalid is None:
         return order
-    names = ("null_values", "invalid") if fields else ("nulls", "null_values", "invalid")
-    given = [name for name in names if name in options.given]
+    given = [name for name in ("nulls", "null_values", "invalid") if name in options.given]
     if given and not order.keys:
         what = f"--{given[0].replace('_', '-')} needs a key of lines"
         raise UsageError(what, way_out="name one by -k or --field, or give --sort a word")
