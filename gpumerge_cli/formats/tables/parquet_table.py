@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.parquet_facts import MAGIC, GroupFacts, RowGroup
@@ -74,7 +75,7 @@ class ParquetWriter(TableWriter):
         (group,) = split(_file_of(rows))[1]
         return group
 
-    def appended(self, group: RowGroup, start: int) -> bytes:
+    def appended(self, group: RowGroup, start: int) -> Bytes:
         """See TableWriter."""
         self._groups.append((start, group.facts))
         return group.data
