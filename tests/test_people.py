@@ -13,7 +13,6 @@ import pytest
 FOLDERS = Path(__file__).parent / "people"
 NOT_YET = {
     "07-json-lines": "keys of JSON",
-    "08b-vcf-merge-headers": "headers that differ",
     "21-asof-join": "joins by the nearest key",
     "27-parquet": "Parquet",
 }

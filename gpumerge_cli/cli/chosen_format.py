@@ -71,6 +71,20 @@ def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str])
     return FormatChoice(names[0], "requested") if names else FormatChoice()
 
 
+def named_by_path(options: OrderOptions | JoinOptions, files: Sequence[str]) -> FormatChoice:
+    """The format whose keys are paths that --format or the suffix of one of `files` gives, if one does."""
+    if any(getattr(options, parameter) for parameter in FORMAT_SWITCHES):
+        return FormatChoice()
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_paths
+
+    if options.format is not None:
+        return FormatChoice(options.format) if names_paths(options.format) else FormatChoice()
+    ones = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
+    names = [one.name for one in ones if one is not None and one.named_by_path]
+    return FormatChoice(names[0], "requested") if names else FormatChoice()
+
+
 def implied_columns(files: Sequence[str]) -> FormatChoice:
     """The format whose columns --field names in `files` if nothing else gives one. Raises UsageError if one is binary.
 

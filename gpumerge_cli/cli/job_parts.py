@@ -20,15 +20,19 @@ from gpumerge_cli.cli.options.groups import (
     OutputOptions,
     RecordOptions,
     ResourceOptions,
+    TableOptions,
 )
+from gpumerge_cli.cli.parse import parse_count
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.units import parse_size
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, Operation, Resources
+    from gpumerge_cli.formats.format import GroupSize
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.launch import LaunchRequest
@@ -132,7 +136,23 @@ def job_to_output(
     check_report_place(options.report, files)
     check_report_place(on.run_log, files, "--run-log")
     destination = Destination(output, parts, durable=options.fsync, compression=options.compression)
+    if isinstance(options, TableOptions):
+        group = None if options.row_group_size is None else parse_group_size(options.row_group_size)
+        destination = replace(destination, level=options.compression_level, group=group)
     return Job(names, items, operation, destination, on)
+
+
+def parse_group_size(text: str) -> GroupSize:
+    """The value of --row-group-size: rows, as 500000 or 1e6, or bytes, as 64M. Raises UsageError."""
+    from gpumerge_cli.formats.format import GroupSize
+
+    if text.strip()[-1:].isalpha():
+        found = GroupSize(nbytes=parse_size(text, "--row-group-size"))
+    else:
+        found = GroupSize(rows=parse_count(text, "--row-group-size"))
+    if not found.rows and not found.nbytes:
+        raise UsageError(f"--row-group-size {text}: a group holds a row at least", way_out="write 500000 or 64M")
+    return found
 
 
 def margin_of(options: CountOptions) -> Margin | None:

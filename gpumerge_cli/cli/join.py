@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import are_binary, binary_by_suffix, chosen_format, requested_columns
+from gpumerge_cli.cli.chosen_format import are_binary, binary_by_suffix, chosen_format, named_by_path, requested_columns
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
@@ -44,12 +44,23 @@ def job_of(options: JoinOptions) -> Job:
         in_words = f"; between columns write commas, as {_COLUMNS_OPTION} id,name"
         more = in_words if options.columns and len(names) > 2 else ""
         raise UsageError(named, way_out=f"a join takes two, A and B{more}")
+    _refuse_paths(options, names)
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))
     items, rules = _of_records(options, names) if are_binary(options, names) else _of_lines(options, names)
     operation = Operation(equals=Equals.JOIN, join=rules)
     destination = Destination(output, durable=options.fsync, compression=options.compression)
     return Job(names, items, operation, destination, resources(options))
+
+
+def _refuse_paths(options: JoinOptions, names: tuple[str, ...]) -> None:
+    """Raise UsageError if keys would be named by paths, in a format whose items are not joined."""
+    by_path = named_by_path(options, names).name if options.field or options.format is not None else None
+    if by_path is not None:
+        from gpumerge_cli.formats.kinds.lookup import format_named
+
+        what = f"{format_named(by_path).word} cannot be joined"
+        raise UsageError(what, way_out="write the files as CSV first, or join lines as text by --format text")
 
 
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:

@@ -13,7 +13,6 @@ from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import job_to_output, margin_of, record_options, resources
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.locales import OF_ENVIRONMENT, locale_named
 from gpumerge_cli.cli.messages import print_message, tell_of_suffix
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.options.groups import FORMAT_SWITCHES
@@ -22,6 +21,7 @@ from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.locale_names import OF_ENVIRONMENT, locale_named
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:

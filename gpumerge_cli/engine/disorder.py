@@ -75,6 +75,11 @@ def disorder_error(
         )
     if not way_out and not equal and known and join is None:
         way_out = order_hint(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
+    if not way_out and not equal and known:
+        from gpumerge_cli.engine.locale_hint import locale_hint
+
+        inputs = [(one, order) for one in sources] if join is None else [(source, order), join.other]
+        way_out = locale_hint(inputs, first_in)
     if not way_out and known and join is None:
         from gpumerge_cli.engine.time_hint import time_hint
 

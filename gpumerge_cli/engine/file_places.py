@@ -6,7 +6,6 @@ import sys
 from bisect import bisect, insort
 
 from gpumerge_cli.engine.inputs import Inputs
-from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.line_source import EndedSource, LineSource
 from gpumerge_cli.plan import Chunk, FileChunk
 
@@ -22,11 +21,10 @@ class FilePlaces:
         self._known = [[(0, 0)] for _ in inputs.sources]
 
     def ahead(self, number: int, position: int) -> int:
-        """The bytes of the items ahead of a position of source `number`, the end of each included."""
-        source = self._sources[number]
-        if self._shown is None or _origin_of(source) is None:
+        """The bytes that an output has of the items ahead of a position of source `number`."""
+        if self._shown is None:
             return position
-        known = self._known[number]
+        source, known = self._sources[number], self._known[number]
         start, nbytes = known[bisect(known, (position, sys.maxsize)) - 1]
         while start < position:
             stop = min(position, source.item_start(start + _BLOCK))
@@ -40,9 +38,12 @@ class FilePlaces:
     def place(self, number: int, position: int) -> int:
         """The byte of the file, counted from its first item, at which the item at a position lies."""
         source = self._sources[number]
-        held = source.held if isinstance(source, EndedSource) else source.size
-        origin = _origin_of(source)
-        return min(self.ahead(number, position), held if origin is None else origin)
+        if not isinstance(source, LineSource):
+            return min(position, source.held) if isinstance(source, EndedSource) else position
+        place = source.place_in_file(position)
+        if place is None:
+            place = self.ahead(number, position) + source.skipped_ahead(position)
+        return place if source.origin is None else min(place, source.origin)
 
     def piece(self, chunk: Chunk) -> FileChunk:
         """A chunk of the sources as it lies in the files, and in the output."""
@@ -50,7 +51,3 @@ class FilePlaces:
         start, stop = (sum(self.ahead(number, low_high[at]) for number, low_high in ends) for at in (0, 1))
         ranges = tuple((self.place(number, low), self.place(number, high)) for number, (low, high) in ends)
         return FileChunk(ranges, start, stop - start)
-
-
-def _origin_of(source: Source) -> int | None:
-    return source.origin if isinstance(source, LineSource) else None

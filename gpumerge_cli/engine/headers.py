@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LOOKED_AT = 20
 """Lines that tell."""
 _DELIMITERS = (b"\t", b",", b";", b"|")
-_TAB = b"\t"
+_TAB, _HASH = b"\t", b"#"
 _NUMBER = re.compile(rb"[+-]?\.?[0-9]")
 
 
@@ -107,6 +107,8 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
         shown, first_shown = shown_apart(line, its)
         by_name = "add --schema union, " if layout.format.has_schemas else ""
         way_out = f"give all files the same columns and header, {by_name}or join them by a key with gpumerge join"
+        if not layout.items.header_prefix and all(header.removeprefix(BOM).startswith(_HASH) for _, header in given):
+            way_out = "if all lines that begin with # are headers, use --header-prefix '#' and --headers union or first"
         if layout.items.header_prefix:
             way_out = "give all files the same header, or add --headers union or --headers first"
         raise InputError(

@@ -176,6 +176,7 @@ def open_inputs(
     advance: Advance | None = None,
     *,
     folders: Sequence[str] = (),
+    memory: int | None = None,
     outputs: Sequence[str] = (),
     alike: bool = True,
     copier: Copier | None = None,
@@ -187,7 +188,8 @@ def open_inputs(
     stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "spool" and
     that of a format.
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
-    folders: for copies of inputs that are compressed or pipes, in turn; () for the system's.
+    folders: for copies of inputs that are compressed or pipes, in turn; () for the system's. memory: see
+    Resources.memory.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
     items of all inputs are of one type, and their headers are the same. copier: copies compressed inputs to files that
     are read in their place. silent: no warnings. purpose: what the job does with the inputs; None for little.
@@ -203,7 +205,7 @@ def open_inputs(
         if copier is not None:
             copies = stack.enter_context(copier(names, layouts, stopwatch, openings.of))
             layouts = layouts_of(names, replace(items, copies=copies))
-        sources = _open_all(names, layouts, stack, stopwatch, openings, folders)
+        sources = _open_all(names, layouts, stack, stopwatch, openings, folders, memory)
         if purpose is not None:
             layouts = [replace(layout, purpose=purpose) for layout in layouts]
         if alike:
@@ -273,6 +275,7 @@ def _open_all(
     stopwatch: Stopwatch,
     openings: ReadingProgress,
     folders: Sequence[str],
+    memory: int | None,
 ) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones and those of stores are opened several at once."""
 
@@ -280,7 +283,7 @@ def _open_all(
         name, layout = names[number], layouts[number]
         start = time.perf_counter()
         folder = folders[number % len(folders)] if folders else None
-        source = open_source(name, layout, openings.of(number), folder=folder)
+        source = open_source(name, layout, openings.of(number), folder=folder, memory=memory)
         # Where no descriptor has the content of a compressed file, it is decompressed as it is read.
         is_copy = is_packed(name, layout) and source.extent is not None
         if is_copy or name == STDIO:

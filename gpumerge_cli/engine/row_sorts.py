@@ -22,7 +22,12 @@ def purpose_of(job: Job) -> Purpose:
 
     sorts = job.operation.kind == "sort"
     return Purpose(
-        memory_for_items(job), sort if sorts else None, job.resources.always_spill and sorts, job.resources.folders
+        memory_for_items(job),
+        sort if sorts else None,
+        job.resources.always_spill and sorts,
+        job.resources.folders,
+        is_ordered=sorts or (job.operation.check and not job.operation.lenient),
+        group=job.output.group,
     )
 
 

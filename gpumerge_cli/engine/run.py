@@ -116,6 +116,7 @@ def _run_to_output(
             clock.stopwatch,
             advance,
             folders=job.resources.folders,
+            memory=job.resources.memory,
             outputs=names if margin is None else (*names, *counts_file(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
@@ -314,7 +315,7 @@ def plan_files(job: Job) -> Plan[FileChunk]:
     from gpumerge_cli.engine.file_places import FilePlaces
 
     LOCAL.check_job(job)
-    with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
+    with open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory) as inputs:
         team = LOCAL.team(job, inputs, Clock())
         work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend

@@ -58,9 +58,9 @@ _CONTROL = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"
 
 JSON = Foreign(
     "JSON",
-    (".json", ".jsonl", ".ndjson"),
-    reader="read_json",
-    way_out="or use --format text for its lines, without --csv and --field",
+    (".json",),
+    way_out="read it by --format jsonl, without --csv, if each line is a value; else write such lines first, "
+    "for example with jq -c '.[]'",
     text=True,
 )
 """Its lines are text like any other, so `begins` says nothing."""

@@ -72,6 +72,17 @@ class Format(ABC):
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
+    named_by_path: bool = False
+    """Whether --field names keys by their paths within an item, so that no header is read; see split_keys."""
+
+    def takes(self, items: Items) -> bool:
+        """Whether its suffixes select it for these items, if it is a format of lines; else they are plain lines."""
+        return True
+
+    def split_keys(self, text: str) -> Sequence[tuple[str, str]]:
+        """The paths that a text of --field names, each with the options behind its colon."""
+        return ()
+
     def readings(self, items: Items) -> int:
         """Times that all of a file is read, or copied, before the work can begin."""
         return 0
@@ -179,6 +190,16 @@ class Column:
 
 
 @dataclass(frozen=True)
+class GroupSize:
+    """The largest size of the row groups of a table."""
+
+    rows: int | None = None
+    """None for any number."""
+    nbytes: int | None = None
+    """Bytes of values in memory; None for any number."""
+
+
+@dataclass(frozen=True)
 class Purpose:
     """The use that a job makes of its opened inputs."""
 
@@ -190,6 +211,10 @@ class Purpose:
     """Whether a sort uses temporary files even if there is memory for everything."""
     folders: tuple[str, ...] = ()
     """Those of temporary files; () for the system's."""
+    is_ordered: bool = False
+    """Whether the output is in order, or the job fails."""
+    group: GroupSize | None = None
+    """The size of the row groups of its output; None for the usual one."""
 
 
 @dataclass(frozen=True)

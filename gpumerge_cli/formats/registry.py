@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT
+from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS, COMPRESSIONS
 from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name, output_codec, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
 from gpumerge_cli.formats.format import FORMATS, Format, Layout, Written
@@ -25,6 +27,7 @@ from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -43,6 +46,8 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     by_lines = items.lines is not None and (items.lines.asks_for_text or not items.lines.locale)
     text = by_lines or bool(items.line_option) or tentative is not None
     one = certain or format_of_suffix(suffix)
+    if one is not None and one is not certain and not one.takes(items):
+        one = format_of_suffix("")
     if key is not None:
         one = _of_records(name, certain, one, record, key, request.first_option or f"--dtype {dtype}", text)
         return Layout(one, items, number, record, key)
@@ -159,14 +164,20 @@ def _records_way_out() -> str:
 
 
 def open_source(
-    name: str, layout: Layout, progress: Callable[[float], None] = lambda share: None, *, folder: str | None = None
+    name: str,
+    layout: Layout,
+    progress: Callable[[float], None] = lambda share: None,
+    *,
+    folder: str | None = None,
+    memory: int | None = None,
 ) -> Source:
     """Open an input. Raises InputError.
 
     progress: called with the share of the file that was gone through, again and again while it is decompressed.
-    folder: for a copy, see SeekableInput.
+    folder: for a copy, see SeekableInput. memory: see open_input.
     """
-    file = open_input(name, plain=layout.items.plain, progress=progress, folder=folder, copy=layout.copy)
+    plain, copy = layout.items.plain, layout.copy
+    file = open_input(name, plain=plain, progress=progress, folder=folder, copy=copy, memory=memory)
     try:
         if layout.format.holds == "lines":
             layout.format.refuse(name, file.read(0, LOOKED_AT), layout.items)
@@ -253,17 +264,22 @@ def open_sink(
     head: bytes = b"",
     most: int = 0,
     compression: str | None = None,
+    level: int | None = None,
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
     written: see PreparedSources. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
-    items, 0 if nobody knows. compression: see engine.job.Destination.
+    items, 0 if nobody knows. compression, level: see engine.job.Destination.
 
     Its suffix names the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
     if written.rows is not None:
-        return _open_rows(name, layout, written.rows, most, compression, line_end)
+        settings = replace(written.rows.settings, compression=compression, level=level)
+        return _open_rows(name, layout, written.rows, settings, most, line_end)
+    if compression in COLUMN_COMPRESSIONS and compression not in COMPRESSIONS:
+        what = f"--compression {compression}: only the columns of tables are compressed so"
+        raise UsageError(what, way_out=f"use {', '.join(COMPRESSIONS)}")
     codec = output_codec(name, compression, plain=layout.items.plain)
     compress = None if codec is None else codec.compressor()
     end = b"" if codec is None else codec.end()
@@ -299,18 +315,19 @@ def open_sink(
         raise
 
 
-def _open_rows(name: str, layout: Layout, rows: Gather, most: int, compression: str | None, line_end: bytes) -> Sink:
+def _open_rows(name: str, layout: Layout, rows: Gather, settings: TableSettings, most: int, line_end: bytes) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
     from gpumerge_cli.formats.rows import RowFormat
     from gpumerge_cli.formats.tables.sink import RowSink
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
-    if output_codec(name, compression) is not None:
+    if compression_of(name):
         what = "an output of rows is not compressed as a whole"
-        by_name = bool(compression_of(name))
-        way_out = f"name it {inner_name(name)}" if by_name else "leave --compression out"
-        raise OutputError(what, where=name, way_out=way_out)
+        raise OutputError(what, where=name, way_out=f"name it {inner_name(name)}")
+    if settings.compression is not None and settings.compression not in COLUMN_COMPRESSIONS:
+        what = f"--compression {settings.compression}: columns of tables are not compressed so"
+        raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
     named = format_of_suffix(suffix) if suffix else None
     if named is not None and not isinstance(named, RowFormat):
         raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
@@ -321,5 +338,5 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, compression: 
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
-    writer = format.writer(rows.schema)
+    writer = format.writer(rows.schema, settings)
     return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)

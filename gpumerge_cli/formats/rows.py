@@ -10,12 +10,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import IO, TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
-from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Purpose, Written
+from gpumerge_cli.formats.format import Column, Format, GroupSize, Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import EndedSource
@@ -27,10 +28,15 @@ from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.items import Form
+    from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import Table, TableWriter
 
 MOST_ROWS = 1 << 20
 """The most rows of a group that is written."""
+GROUP_BYTES = 128 << 20
+"""The most bytes of values of a group that is written."""
+_LEAST_PIECE = 1 << 16
+"""The least items that are merged at once, which may become several groups."""
 _SHARES = 16
 """A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
 _LINE_BYTES = 32
@@ -58,8 +64,11 @@ class RowFormat(Format):
         """The table in an opened file. Raises InputError."""
 
     @abstractmethod
-    def writer(self, schema: Any) -> TableWriter:
-        """The writer of an output with columns of an Arrow schema. Raises OutputError for those that it cannot hold."""
+    def writer(self, schema: Any, settings: TableSettings) -> TableWriter:
+        """The writer of an output with columns of an Arrow schema.
+
+        Raises OutputError for columns that it cannot hold, UsageError for settings that it cannot follow.
+        """
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> OpenedTable:
         """See Format."""
@@ -72,6 +81,7 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
         from gpumerge_cli.formats.tables.key_columns import key_columns
+        from gpumerge_cli.formats.tables.settings import SortedColumn, TableSettings
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         tables = [source.table for source in opened]
@@ -81,13 +91,16 @@ class RowFormat(Format):
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
-        rows = _rows_of_group(tables, layout.purpose.memory)
+        rows = _rows_of_group(tables, layout.purpose)
         order = form.order(piece=0)
-        order = form.order(rows * (order.item_bytes or _LINE_BYTES))
+        order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
+        usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
+        sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
+        settings = TableSettings(sorted_by=sorted_by, like=tables[0])
         if layout.purpose.sort is not None:
-            return _sorted(opened, form, order, rows, layout.purpose)
+            return _sorted(opened, form, order, rows, layout.purpose, settings)
         found = [_items_of(number, one, form, order, partial(progress, number)) for number, one in enumerate(opened)]
-        gather = Gather(tables, rows, layout.purpose.memory // 4, order.item_bytes)
+        gather = Gather(tables, rows, layout.purpose.memory // 4, order.item_bytes, settings)
         return PreparedSources(tuple(found), order, Written(rows=gather))
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
@@ -183,9 +196,14 @@ def _items_of(
 
 
 def _sorted(
-    opened: Sequence[OpenedTable], form: Form, order: FixedRowOrder | TextRowOrder, rows: int, purpose: Purpose
+    opened: Sequence[OpenedTable],
+    form: Form,
+    order: FixedRowOrder | TextRowOrder,
+    rows: int,
+    purpose: Purpose,
+    settings: TableSettings,
 ) -> PreparedSources:
-    """Sorted runs of all rows. rows: see Gather."""
+    """Sorted runs of all rows. rows, settings: see Gather."""
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.runs import sorted_runs
 
@@ -205,7 +223,7 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(_source_of(spool(partial(_write, b""), 0), form, order, first))
-    gather = Gather(tables, rows, purpose.memory // 4, order.item_bytes)
+    gather = Gather(tables, rows, purpose.memory // 4, order.item_bytes, settings)
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
 
 
@@ -217,10 +235,12 @@ def _source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTabl
     return FixedItems(file, order.item_bytes, origin) if form.is_fixed else TextItems(file, origin)
 
 
-def _rows_of_group(tables: Sequence[Table], memory: int) -> int:
+def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
     """The rows of a group of the output."""
     rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
-    return max(1, min(MOST_ROWS, int(memory / _SHARES / max(1.0, nbytes / max(1, rows)))))
+    size = purpose.group or GroupSize(MOST_ROWS, GROUP_BYTES)
+    most_bytes = min(purpose.memory // _SHARES, size.nbytes or nbytes)
+    return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))
 
 
 def _check_alike(tables: Sequence[Table]) -> None:

@@ -1,4 +1,4 @@
-"""Avro and JSON, which are not read: one advice, with and without --field, that works for pipes, too."""
+"""Avro and JSON that is not on lines: one advice, with and without --field, that works for pipes, too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gpumerge_cli.cli.app import invoke
 
 AVRO = b"Obj\x01\x04\x14" + bytes(60)
 JSON = b'{"bar":10,"foo":14}\n{"foo":3,"bar":100}\n'
+LINES = "read it by --format jsonl, without --csv, if each line is a value; else write such lines first"
 COMMANDS = ["merge", "check", "union", "rank --at 0", "symmetric"]
 DUCKDB = "convert it, for example with duckdb -c \"copy (from read_{0}('{1}')) to '{1}.csv'\""
 
@@ -20,7 +21,7 @@ DUCKDB = "convert it, for example with duckdb -c \"copy (from read_{0}('{1}')) t
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.avro").write_bytes(AVRO)
-    Path("t.jsonl").write_bytes(JSON)
+    Path("t.json").write_bytes(JSON)
     Path("t.log").write_bytes(JSON)
     Path("t.dat").write_bytes(AVRO)
 
@@ -31,50 +32,46 @@ def told(words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("name", ["t.avro", "t.jsonl", "t.dat"])
+@pytest.mark.parametrize("name", ["t.avro", "t.json", "t.dat"])
 def test_the_same_with_and_without_field(command: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     words = command.split()
     files = [name, name] if command == "symmetric" else [name]
     without = told([*words, *files], capfd) if name != "t.dat" else told([*words, "--csv", *files], capfd)
     assert told([*words, "--field", "foo", *files], capfd) == without
     assert told([*words, "--field", "2:n", *files], capfd) == without
-    assert DUCKDB.format("json" if name == "t.jsonl" else "avro", name) in without
+    assert (LINES if name == "t.json" else DUCKDB.format("avro", name)) in without
 
 
 def test_of_join(capfd: pytest.CaptureFixture[str]) -> None:
     avro = told(["join", "t.avro", "t.avro"], capfd)
     assert told(["join", "--field", "k", "t.avro", "t.avro"], capfd) == avro
-    assert DUCKDB.format("json", "t.jsonl") in told(["join", "--field", "foo", "t.jsonl", "t.jsonl"], capfd)
+    assert LINES in told(["join", "--field", "foo", "t.json", "t.json"], capfd)
 
 
 def test_of_sort(capfd: pytest.CaptureFixture[str]) -> None:
     """It takes files for text whatever their suffixes are, so it goes by their first bytes."""
     assert told(["sort", "t.avro"], capfd) == told(["sort", "--field", "k", "t.avro"], capfd)
-    assert invoke(["sort", "t.jsonl"]) == 0
+    assert invoke(["sort", "t.json"]) == 0
     capfd.readouterr()
-    assert "t.jsonl: it holds JSON, whose fields are no keys; convert it" in told(
-        ["sort", "--field", "foo:n", "t.jsonl"], capfd
-    )
+    assert f"t.json: it holds JSON, not CSV; {LINES}" in told(["sort", "--field", "foo:n", "t.json"], capfd)
 
 
 @pytest.mark.parametrize("command", ["sort", "merge"])
 def test_json_of_another_suffix(command: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert DUCKDB.format("json", "t.log") in told([command, "--field", "foo:n", "t.log"], capfd)
+    assert LINES in told([command, "--field", "foo:n", "t.log"], capfd)
+    assert invoke([command, "--format", "jsonl", "--field", "foo:r", "t.log"]) == 0, capfd.readouterr().err
     Path("t.log").write_bytes(b'"{""id"": 1}",v\n1,2\n')  # CSV with a name that is JSON
     assert invoke([command, "--field", "v", "t.log"]) == 0
 
 
 @pytest.mark.parametrize("words", ["merge -", "merge --field k -", "sort", "sort --field k", "check /dev/stdin"])
 def test_a_pipe_is_saved_first(words: str) -> None:
-    for data, kind in ((AVRO, "avro"), (JSON, "json")):
-        done = subprocess.run(
-            [sys.executable, "-m", "gpumerge_cli", *words.split()], input=data, capture_output=True, check=False
-        )
-        if kind == "json" and "--field" not in words:
-            continue  # lines of text
-        assert done.returncode == 2
-        advice = f"save it to a file first, with cat > x.{kind}; then {DUCKDB.format(kind, f'x.{kind}')}"
-        assert advice in done.stderr.decode()
+    done = subprocess.run(
+        [sys.executable, "-m", "gpumerge_cli", *words.split()], input=AVRO, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    advice = f"save it to a file first, with cat > x.avro; then {DUCKDB.format('avro', 'x.avro')}"
+    assert advice in done.stderr.decode()
 
 
 @pytest.mark.parametrize("name", ["a$b.avro", "it's.avro", 'a"b.avro', "a`b\\c!.avro", "a'$b.avro"])
@@ -102,12 +99,12 @@ def test_a_pipe_is_saved_to_no_file_that_is_there() -> None:
 @pytest.mark.parametrize("data", [b'{\n"id": 1,\n "name": "a"}\n', b' [\n"a" : 2,\n3]\n'])
 def test_json_that_is_called_csv(words: str, data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
     Path("t.json").write_bytes(data)
-    assert DUCKDB.format("json", "t.json") in told([*words.split(), "--csv", "t.json"], capfd)
+    assert LINES in told([*words.split(), "--csv", "t.json"], capfd)
 
 
 def test_json_that_is_called_csv_in_a_join(capfd: pytest.CaptureFixture[str]) -> None:
     Path("t.csv").write_bytes(b"id,name\n1,a\n")
-    assert DUCKDB.format("json", "t.log") in told(["join", "--csv", "t.csv", "t.log"], capfd)
+    assert LINES in told(["join", "--csv", "t.csv", "t.log"], capfd)
 
 
 def test_names_in_brackets_are_not_json(capfd: pytest.CaptureFixture[str]) -> None:
@@ -117,12 +114,11 @@ def test_names_in_brackets_are_not_json(capfd: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("words", ["merge", "check", "sort", "sort -m", "union", "rank --at 0"])
 @pytest.mark.parametrize("key", ["-k id", "--field id"])
-@pytest.mark.parametrize("files", [["t.csv", "t.jsonl"], ["t.jsonl", "t.csv"]])
+@pytest.mark.parametrize("files", [["t.csv", "t.json"], ["t.json", "t.csv"]])
 def test_json_beside_csv(words: str, key: str, files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     Path("t.csv").write_bytes(b"id,name\n1,a\n")
     error = told([*words.split(), "--csv", *key.split(), *files], capfd)
-    assert DUCKDB.format("json", "t.jsonl") in error
-    assert "or use --format text for its lines, without --csv and --field" in error
+    assert LINES in error
     if words != "check":  # which looks at each file by itself
         as_lines = told([*words.split(), "--format", "text", "--header", "1", *files], capfd)
         assert ("JSON" in as_lines, f"{files[1]}:1: its header" in as_lines) == (False, True)

@@ -136,6 +136,14 @@ def test_contradictions(old: str, new: str, told: str, capfd: pytest.CaptureFixt
     assert capfd.readouterr().err.startswith("gpumerge: " + told)
 
 
+def test_numbers_of_lines_lead_to_the_prefix(capfd: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["merge", "--header", "5", *KEYS["text"], "a.vcf", "b.vcf"]) == 2
+    way_out = "if all lines that begin with # are headers, use --header-prefix '#' and --headers union or first"
+    assert capfd.readouterr().err.endswith(f"; {way_out}\n")
+    assert invoke(["merge", "-q", "--header-prefix", "#", "--headers", "first", *KEYS["text"], "a.vcf", "b.vcf"]) == 0
+    assert capfd.readouterr().out == FIRST + RECORDS
+
+
 def test_long_columns_are_shown_where_they_differ(capfd: pytest.CaptureFixture[str]) -> None:
     fixed = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tNA00001\tNA00002\t"
     for name, text, sample in (("a.vcf", A, "NA00003"), ("b.vcf", B, "NA00004")):

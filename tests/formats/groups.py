@@ -16,6 +16,7 @@ import pyarrow as pa
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.rows import RowFormat
+from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Table, TableWriter
 
 MAGIC = b"GRPS"
@@ -31,7 +32,7 @@ class Groups(RowFormat):
     def table(self, file: SeekableInput) -> GroupsTable:
         return GroupsTable(file)
 
-    def writer(self, schema: pa.Schema) -> GroupsWriter:
+    def writer(self, schema: pa.Schema, settings: TableSettings) -> GroupsWriter:
         return GroupsWriter(schema)
 
 

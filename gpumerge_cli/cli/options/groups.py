@@ -224,6 +224,13 @@ class OutputOptions(Options):
     report: str | None
 
 
+class TableOptions(OutputOptions):
+    """The output, which may be a table."""
+
+    compression_level: int | None
+    row_group_size: str | None
+
+
 class SourceOptions(Options):
     """The names of inputs beside the output."""
 
@@ -243,7 +250,7 @@ class CountOptions(SourceOptions):
         return self.count is not None or self.count_to is not None
 
 
-class ComparisonOptions(OutputOptions, VerboseOptions):
+class ComparisonOptions(TableOptions, VerboseOptions):
     """Comparisons with libraries."""
 
     compare: bool
@@ -288,7 +295,7 @@ class LaunchOptions(KernelOptions):
     blocks: int | None
 
 
-class MergingOptions(InputOptions, OrderOptions, OutputOptions, ResourceOptions, ShownOptions):
+class MergingOptions(InputOptions, OrderOptions, TableOptions, ResourceOptions, ShownOptions):
     """Sorted inputs that are read together."""
 
     check: bool

@@ -10,6 +10,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.rows import RowFormat
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import Table, TableWriter
 
 
@@ -28,11 +29,11 @@ class Arrow(RowFormat):
 
         return arrow_table(file)
 
-    def writer(self, schema: Any) -> TableWriter:
+    def writer(self, schema: Any, settings: TableSettings) -> TableWriter:
         """See RowFormat."""
         from gpumerge_cli.formats.tables.arrow_table import ArrowWriter
 
-        return ArrowWriter(schema, stream=self.is_stream)
+        return ArrowWriter(schema, settings, stream=self.is_stream)
 
 
 register_format(Arrow())

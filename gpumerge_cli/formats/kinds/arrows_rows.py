@@ -8,7 +8,7 @@ from gpumerge_cli.formats.format import register_format
 from gpumerge_cli.formats.kinds.arrow_rows import Arrow
 
 
-class ArrowStreams(Arrow):
+class ArrowStreamRows(Arrow):
     """See above. A file is read under this name, too."""
 
     name = "arrows"
@@ -17,4 +17,4 @@ class ArrowStreams(Arrow):
     is_stream = True
 
 
-register_format(ArrowStreams())
+register_format(ArrowStreamRows())

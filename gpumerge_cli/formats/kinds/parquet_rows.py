@@ -10,7 +10,9 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.rows import RowFormat
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.tables.parquet_table import ParquetTable, ParquetWriter
+    from gpumerge_cli.formats.tables.parquet_table import ParquetTable
+    from gpumerge_cli.formats.tables.parquet_writer import ParquetWriter
+    from gpumerge_cli.formats.tables.settings import TableSettings
 
 
 class Parquet(RowFormat):
@@ -27,11 +29,11 @@ class Parquet(RowFormat):
 
         return ParquetTable(file)
 
-    def writer(self, schema: Any) -> ParquetWriter:
+    def writer(self, schema: Any, settings: TableSettings) -> ParquetWriter:
         """See RowFormat."""
-        from gpumerge_cli.formats.tables.parquet_table import ParquetWriter
+        from gpumerge_cli.formats.tables.parquet_writer import ParquetWriter
 
-        return ParquetWriter(schema)
+        return ParquetWriter(schema, settings)
 
 
 register_format(Parquet())

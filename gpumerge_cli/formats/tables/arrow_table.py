@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.tables.arrow_codecs import codec_of, codec_to_write
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Table, TableWriter, arrow_errors
 
 MAGIC = b"ARROW1"
@@ -61,6 +63,11 @@ class ArrowFile(Table):
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
         return self._file.size
+
+    @property
+    def codec(self) -> str:
+        """Its compression."""
+        return codec_of(opened(self._file), is_file=True)
 
     def again(self) -> ArrowFile:
         """See Table."""
@@ -116,6 +123,11 @@ class ArrowStream(Table):
         """See Table."""
         return self._file.size
 
+    @property
+    def codec(self) -> str:
+        """Its compression."""
+        return codec_of(opened(self._file), is_file=False)
+
     def again(self) -> ArrowStream:
         """See Table."""
         return ArrowStream(self._file)
@@ -130,11 +142,12 @@ class ArrowStream(Table):
 class ArrowWriter(TableWriter):
     """Makes an IPC file or stream."""
 
-    def __init__(self, schema: pa.Schema, *, stream: bool) -> None:
+    def __init__(self, schema: pa.Schema, settings: TableSettings, *, stream: bool) -> None:
         if not stream:
             _check_dictionaries(schema)
         self._out = io.BytesIO()
-        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+        usual = settings.like.codec if isinstance(settings.like, ArrowFile | ArrowStream) else "none"
+        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True, compression=codec_to_write(settings, usual))
         make = pa.ipc.new_stream if stream else pa.ipc.new_file
         self._writer = make(self._out, schema, options=options)
         self._schema = schema

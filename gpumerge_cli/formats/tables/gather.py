@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.tables.cursor import Cursor, RowsInMemory
 from gpumerge_cli.formats.tables.references import places, references_of
+from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
 
@@ -21,14 +22,18 @@ class Gather:
     """Finds rows.
 
     tables: by the numbers in references; they have the same columns. group_rows: the most rows of a group of an output.
-    memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines.
+    memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines. settings: those of the output that
+    the inputs give.
     """
 
-    def __init__(self, tables: Sequence[Table], group_rows: int, memory: int, item_bytes: int) -> None:
+    def __init__(
+        self, tables: Sequence[Table], group_rows: int, memory: int, item_bytes: int, settings: TableSettings
+    ) -> None:
         self.schema = tables[0].schema
         """The columns of the rows."""
         self.group_rows = group_rows
         self._name = tables[0].name
+        self.settings = settings
         self._item_bytes = item_bytes
         each = memory // max(1, len(tables))
         self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, each) for one in tables]

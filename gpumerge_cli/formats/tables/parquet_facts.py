@@ -18,6 +18,12 @@ class FileField:
     version, schema, num_rows, row_groups, metadata, created_by, column_orders, encryption = range(1, 9)
 
 
+class SchemaField:
+    """The fields of SchemaElement."""
+
+    type, type_length, repetition, name, children, converted_type = range(1, 7)
+
+
 class GroupField:
     """The fields of RowGroup."""
 

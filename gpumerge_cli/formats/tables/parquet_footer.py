@@ -16,6 +16,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables import thrift
 from gpumerge_cli.formats.tables.parquet_facts import (
@@ -56,16 +57,18 @@ _TAIL = 8
 _LARGEST_FOOTER = 1 << 30
 
 
-def split(file: bytes, name: str = "") -> tuple[ParquetFooter, list[RowGroup]]:
-    """The footer of a whole file in memory, and its groups that have rows.
+def split(file: Bytes, name: str = "") -> tuple[ParquetFooter, list[RowGroup]]:
+    """The footer of a whole file in memory, and its groups that have rows, whose data are views of it.
 
     Raises InputError, which names the file `name`.
     """
 
-    def read(start: int, size: int) -> bytes:
+    view = memoryview(file)
+
+    def read(start: int, size: int) -> Bytes:
         if size > len(file) - start:
             raise InputError("it ends too soon", where=name, way_out="copy it again")
-        return file[start : start + size]
+        return view[start : start + size]
 
     footer = footer_of(read, len(file), name)
     return footer, [taken(read, footer, number) for number in range(len(footer.groups)) if rows_of(footer, number)]
@@ -117,7 +120,7 @@ def composed(
 
 
 def _footer_of(read: Read, size: int, name: str) -> ParquetFooter:
-    end = read(size - _TAIL, _TAIL) if size >= _TAIL + len(MAGIC) else b""
+    end = bytes(read(size - _TAIL, _TAIL)) if size >= _TAIL + len(MAGIC) else b""
     if end[4:] == _ENCRYPTED:
         raise encrypted(name)
     if end[4:] != MAGIC:
@@ -125,7 +128,7 @@ def _footer_of(read: Read, size: int, name: str) -> ParquetFooter:
     (length,) = struct.unpack("<I", end[:4])
     if length > min(size - _TAIL - len(MAGIC), _LARGEST_FOOTER):
         raise DamagedError(f"its footer is {length:,} bytes long")
-    found = dict(thrift.fields(read(size - _TAIL - length, length)))
+    found = dict(thrift.fields(bytes(read(size - _TAIL - length, length))))
     if FileField.encryption in found:
         raise encrypted(name)
     for id, what in ((FileField.schema, "schema is"), (FileField.row_groups, "row groups are")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables import thrift
 from gpumerge_cli.formats.tables.parquet_facts import (
@@ -39,7 +40,7 @@ from gpumerge_cli.formats.tables.thrift import (
     Struct,
 )  # fmt: skip
 
-Read = Callable[[int, int], bytes]
+Read = Callable[[int, int], Bytes]
 """The bytes of a file from a position on, as many as asked for. Raises InputError if the file ends before that."""
 _MOST_ORDINALS = 1 << 15
 _HEADER_OF_BLOOM_FILTER = 64
@@ -127,7 +128,7 @@ def _within(footer: ParquetFooter, place: ByteRange, what: str) -> ByteRange:
     return place
 
 
-def _bytes_of(read: Read, pieces: Sequence[ByteRange]) -> bytes:
+def _bytes_of(read: Read, pieces: Sequence[ByteRange]) -> Bytes:
     """The bytes at places of a file, those that follow each other by one read."""
     joined: list[ByteRange] = []
     for start, size in pieces:
@@ -205,7 +206,7 @@ def _index(read: Read, footer: ParquetFooter, chunk: Struct, offset_id: int, len
         place = _within(footer, (number_in(chunk, offset_id), number_in(chunk, length_id)), "its page index")
     for id in (offset_id, length_id):
         chunk.pop(id, None)
-    return read(*place) if place else b""
+    return bytes(read(*place)) if place else b""
 
 
 def _bloom_filter(read: Read, footer: ParquetFooter, described: Struct) -> ByteRange:
@@ -214,7 +215,7 @@ def _bloom_filter(read: Read, footer: ParquetFooter, described: Struct) -> ByteR
         return start, number_in(described, ColumnField.bloom_filter_length)
     # Older writers do not say its length, but its header does.
     _within(footer, (start, 0), "a Bloom filter")
-    header = read(start, min(_HEADER_OF_BLOOM_FILTER, footer.size - start))
+    header = bytes(read(start, min(_HEADER_OF_BLOOM_FILTER, footer.size - start)))
     length = thrift.struct_length(header)
     return start, length + number_in(thrift.read(header[:length]), 1)
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.input_file import opened
-from gpumerge_cli.formats.tables.parquet_facts import MAGIC, GroupFacts, RowGroup
-from gpumerge_cli.formats.tables.parquet_footer import composed, split
-from gpumerge_cli.formats.tables.table import Table, TableWriter, arrow_errors
+from gpumerge_cli.formats.tables.parquet_facts import ParquetFooter
+from gpumerge_cli.formats.tables.parquet_footer import footer_of
+from gpumerge_cli.formats.tables.table import Table, arrow_errors
 
 _BUFFER = 1 << 20
 """Bytes of a column that are read at once."""
@@ -32,6 +31,15 @@ class ParquetTable(Table):
             groups = [self.metadata.row_group(number) for number in range(self.metadata.num_row_groups)]
         self.group_rows = [group.num_rows for group in groups]
         self._groups = groups
+
+    @cached_property
+    def footer(self) -> ParquetFooter:
+        """Its footer, of which pyarrow does not tell all. Raises InputError."""
+        return footer_of(self.read, self._file.size, self.name)
+
+    def read(self, start: int, size: int) -> bytes:
+        """Bytes of the file. Raises InputError if it ends before."""
+        return self._file.read_exactly(start, size)
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""
@@ -59,35 +67,3 @@ class ParquetTable(Table):
     def again(self) -> ParquetTable:
         """See Table."""
         return ParquetTable(self._file)
-
-
-class ParquetWriter(TableWriter):
-    """Makes a Parquet file of row groups that are encoded one by one."""
-
-    head = MAGIC
-
-    def __init__(self, schema: pa.Schema) -> None:
-        self._template, _ = split(_file_of(schema.empty_table()))
-        self._groups: list[tuple[int, GroupFacts]] = []
-
-    def encoded(self, rows: Any) -> RowGroup:
-        """See TableWriter."""
-        (group,) = split(_file_of(rows))[1]
-        return group
-
-    def appended(self, group: RowGroup, start: int) -> Bytes:
-        """See TableWriter."""
-        self._groups.append((start, group.facts))
-        return group.data
-
-    def end(self, start: int) -> bytes:
-        """See TableWriter."""
-        return composed(self._template, self._groups, start)
-
-
-def _file_of(rows: Any) -> bytes:
-    """Rows as a Parquet file of one group."""
-    out = pa.BufferOutputStream()
-    pq.write_table(rows, out, compression="zstd", row_group_size=max(1, rows.num_rows))
-    made: bytes = out.getvalue().to_pybytes()
-    return made

@@ -1,0 +1,256 @@
+"""JSON Lines: each line becomes an item, the images of its keys and then itself, in a temporary file."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache, partial
+from typing import IO
+
+from gpumerge_cli.buffers import Bytes, allocate
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats.json_faults import line_error, type_words, value_text
+from gpumerge_cli.formats.json_paths import path_of
+from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.native.json_values import JsonImages, JsonKey, JsonOutcome, JsonReading, JsonValue, lines_of_items
+from gpumerge_cli.order.key_kinds import TEXT_PADDING
+from gpumerge_cli.order.rows import escaped
+from gpumerge_cli.order.rules import MARK, NUL, TEXT, LineKey, LineOrder, Spelling
+from gpumerge_cli.order.values import ValueOrder
+
+_BLOCK = 1 << 20
+_NUMERIC = "numeric"
+_WORD = re.compile(r'(?:(?<=,)|^)("(?:[^"\\]|\\.)*"|[^,]*)(?:(?=,)|$)', re.DOTALL)
+"""A value of several; one in quotes may hold commas."""
+_NULL_FIRST, _NULL_LAST = b"\x03", b"\xff"
+_NULL_TEXT_FIRST, _NULL_TEXT_LAST = b"0", b"z"
+"""Around the byte ahead of tagged texts; options that leave out bytes of keys leave out neither."""
+
+
+@dataclass(frozen=True)
+class TypedValue:
+    """The first value that says the type of a key in a file."""
+
+    type: str
+    text: str
+    where: str
+
+
+class JsonSource(LineSource):
+    """The items of a file. Its lines are told as the file has them, blank ones included."""
+
+    blanks: Sequence[tuple[int, int]] = ()
+    """(number, bytes) of each blank line in the file, counted from 0."""
+    types: Sequence[TypedValue | None] = ()
+    """For each key."""
+
+    def location(self, start: int) -> str:
+        line = self._items_before(start)
+        for number, _ in self.blanks:
+            if number > line:
+                break
+            line += 1
+        return f"{self.name}:{line + 1}"
+
+    def skipped_ahead(self, start: int) -> int:
+        line, nbytes = self._items_before(start) if self.blanks else 0, 0
+        for number, size in self.blanks:
+            if number > line:
+                break
+            line, nbytes = line + 1, nbytes + size
+        return nbytes
+
+
+@dataclass(frozen=True)
+class KeyFinder:
+    """The keys of lines. See order.values.LineValues."""
+
+    keys: tuple[JsonKey, ...]
+    types: tuple[str, ...] = ()
+    """The type of each key's values, "null" if it has no type."""
+
+    def of_line(self, line: bytes) -> Sequence[bytes]:
+        _, found = _images_by(self.keys).read(line)
+        return [line[value.start : value.stop] or b"null" for value in found.last]
+
+    def images(self, text: str) -> Sequence[bytes]:
+        words = [text] if len(self.keys) == 1 else _WORD.findall(text)
+        types = self.types or ("null",) * len(self.keys)
+        kinds = ", ".join("any value" if kind == "null" else f"a {kind}" for kind in types)
+        if len(words) == len(self.keys):
+            elements = _images_by(tuple(replace(key, path=(str(number),)) for number, key in enumerate(self.keys)))
+            line = f"[{','.join(map(_as_json, words, types))}]".encode("utf-8", "surrogateescape")
+            item, found = elements.read(line)
+            pairs = zip((value.type for value in found.types), types, strict=True)
+            if found.fault is None and all("null" in pair or pair[0] == pair[1] for pair in pairs):
+                return item.split(MARK)[:-1]
+        what = f"the key{'s are' if len(self.keys) > 1 else ' is'} {kinds}"
+        raise UsageError(what, way_out=f"write JSON{', with commas between values' * (len(self.keys) > 1)}")
+
+
+def _as_json(word: str, type: str) -> str:
+    """A word as JSON: a text needs no quotes."""
+    try:
+        value = json.loads(word, parse_float=str, parse_int=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return json.dumps(word)
+    return word if type != "string" or value is None or word.lstrip().startswith('"') else json.dumps(word)
+
+
+@lru_cache(maxsize=4)
+def _images_by(keys: tuple[JsonKey, ...]) -> JsonImages:
+    return JsonImages(keys)
+
+
+def json_key(key: LineKey) -> JsonKey:
+    """The way to read a key that options name by a path."""
+    nulls_first = (key.null_place or "last") == "first"
+    texts = tuple(map(escaped, key.null_values))
+    bare = replace(key, reverse=False, name="", nulls="", null_values=(), start_field=0, end_field=0)
+    place = nulls_first != key.reverse
+    if bare in (LineKey(end_field=0), LineKey(_NUMERIC, end_field=0)):
+        reads: JsonReading = "numbers" if key.compare == _NUMERIC else "values"
+        return JsonKey(path_of(key.name), reads, _NULL_FIRST if place else _NULL_LAST, texts)
+    if key.compare == TEXT:
+        return JsonKey(path_of(key.name), "tagged texts", _NULL_TEXT_FIRST if place else _NULL_TEXT_LAST, texts)
+    return JsonKey(path_of(key.name), "texts")
+
+
+def line_key(key: LineKey, number: int) -> LineKey:
+    """The key of items for a key that options name."""
+    its = replace(key, start_field=number, end_field=number)
+    if key.compare in (TEXT, _NUMERIC):  # nulls have images
+        return replace(its, compare=TEXT, nulls="", null_values=(), thousands=0, decimal=0)
+    return replace(its, nulls=key.null_place or ("" if key.kind.typed else "last"))
+
+
+@dataclass(frozen=True)
+class JsonItems:
+    """The items of files of JSON Lines."""
+
+    sources: Sequence[LineSource]
+    order: ValueOrder
+    shown: Callable[[bytes], bytes]
+    """Turns whole items into the lines to write."""
+
+
+def json_items(
+    sources: Sequence[LineSource], order: LineOrder, spelling: Spelling, progress: Callable[[int, float], None]
+) -> JsonItems:
+    """The items of files, each of which is closed.
+
+    order: its keys have paths as names. progress: called with (number of the source, share of it gone through), again
+    and again. Raises InputError for what is not JSON, for a key without order, and for keys of several types.
+    """
+    keys = tuple(map(json_key, order.keys))
+    images = JsonImages(keys)
+    copied = [_copied(source, images, order, partial(progress, number)) for number, source in enumerate(sources)]
+    types = _common_types(copied, order)
+    rules = replace(
+        order,
+        keys=tuple(line_key(key, number) for number, key in enumerate(order.keys)),
+        separator=MARK,
+        terminator=NUL,
+        spelling=spelling.of(order),
+    )
+    finder = KeyFinder(keys, tuple("null" if one is None else one.type for one in types))
+    return JsonItems(copied, ValueOrder.by_values(rules, finder), partial(lines_of_items, keys=len(keys)))
+
+
+def _common_types(sources: Sequence[JsonSource], order: LineOrder) -> list[TypedValue | None]:
+    """The type of each key. Raises InputError if it differs between files."""
+    found: list[TypedValue | None] = [None] * len(order.keys)
+    for source in sources:
+        for number, (known, own) in enumerate(zip(found, source.types, strict=True)):
+            found[number] = _same_type(known, own, order.keys[number])
+    return found
+
+
+def _same_type(known: TypedValue | None, own: TypedValue | None, key: LineKey) -> TypedValue | None:
+    if known is None or own is None:
+        return known or own
+    if known.type != own.type:
+        raise mixed_types(known, own, key)
+    return known
+
+
+def mixed_types(known: TypedValue, own: TypedValue, key: LineKey) -> InputError:
+    """The error for two values of a key that have no order."""
+    here, there = (f"{type_words(one.type)}, {one.text}" for one in (own, known))
+    what = f"{key.option_text} is {here}, but {there}, at {known.where}"
+    way_out = f"give it one type, or name a kind: {key.name}:n takes numbers in strings, too"
+    return InputError(what, where=own.where, way_out=way_out)
+
+
+def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: Callable[[float], None]) -> JsonSource:
+    blanks: list[tuple[int, int]] = []
+    types: list[TypedValue | None] = [None] * len(images.keys)
+
+    def write(out: IO[bytes]) -> None:
+        ahead = 0
+        for block in _blocks(source, images):
+            for items in block.items:
+                out.write(items)
+            found = block.found
+            blanks.extend((ahead + number, size) for number, size in found.blanks)
+            for number, value in enumerate(found.types):
+                if value.type != "null":
+                    own = _typed(source.name, block.text, value, ahead)
+                    types[number] = _same_type(types[number], own, order.keys[number])
+            if found.fault is not None:
+                known = None if found.fault.key < 0 else types[found.fault.key]
+                if known is not None and found.fault.name == "MIXED_TYPES":
+                    own = _typed(source.name, block.text, found.fault.value, ahead)
+                    raise mixed_types(known, own, order.keys[found.fault.key])
+                raise line_error(source.name, block.text, found.fault, ahead, order)
+            ahead += found.lines
+            progress(block.size / source.size)
+
+    copy = JsonSource(source.file.replaced(write), NUL)
+    copy.origin, copy.blanks, copy.types = source.held, blanks, types
+    return copy
+
+
+def _typed(name: str, text: Bytes, value: JsonValue, ahead: int) -> TypedValue:
+    return TypedValue(value.type, value_text(text, value), f"{name}:{ahead + value.line + 1}")
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Whole lines of a file, as items."""
+
+    items: Sequence[Bytes]
+    found: JsonOutcome
+    text: Bytes
+    """The lines, from which the outcome is told."""
+    size: int
+
+
+def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
+    """The blocks of a file in turn; as many are made at once as there are cores."""
+
+    def made(start: int, stop: int) -> _Block:
+        text = allocate(stop - start + TEXT_PADDING)
+        source.read_into(start, text[: stop - start])
+        items, found = images.items(text, stop - start)
+        return _Block(items, found, text, stop - start)
+
+    cores = len(os.sched_getaffinity(0))
+    waiting: deque[Future[_Block]] = deque()
+    with ThreadPoolExecutor(cores, "gpumerge-json") as pool:
+        try:
+            start = 0
+            while start < source.size or waiting:
+                while start < source.size and len(waiting) <= cores:
+                    stop = source.item_start(start + _BLOCK)
+                    waiting.append(pool.submit(made, start, stop))
+                    start = stop
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()

@@ -1,0 +1,34 @@
+"""The settings of an output of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.table import Table
+
+
+@dataclass(frozen=True)
+class SortedColumn:
+    """A column by which rows are sorted, as columns of its type usually compare."""
+
+    path: tuple[str, ...]
+    """Its name, then those of fields of structs."""
+    reverse: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """The settings of an output of a table."""
+
+    compression: str | None = None
+    """The value of --compression; None takes the first input's."""
+    level: int | None = None
+    """That of --compression-level; None for the usual one."""
+    sorted_by: tuple[SortedColumn, ...] = ()
+    """The first columns by which the rows are sorted; () if nobody knows."""
+    like: Table | None = None
+    """The first input, as which columns are stored where the settings leave that open."""
