@@ -1,4 +1,4 @@
-"""gpumerge info: the devices and libraries of this machine, and the choice of --backend auto; facts of tables."""
+"""gpumerge info: the devices and libraries of this machine, and the choice of --backend auto."""
 
 from __future__ import annotations
 
@@ -70,11 +70,6 @@ class _Machine:
 
 def run_info(options: InfoOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
-    if options.files:
-        from gpumerge_cli.cli.table_info import run_table_info
-
-        run_table_info(options)
-        return
     if options.config:
         from gpumerge_cli.cli.effective import effective_settings, show_effective
         from gpumerge_cli.cli.settings import Settings
