@@ -161,7 +161,8 @@ def test_frames_of_polars(rng: random.Random) -> None:
 
 def test_merge_sorted_of_polars(rng: random.Random) -> None:
     for name in ("id", "x", "name"):
-        a, b = (frame_of(rng, 50).drop_nulls().sort(name) for _ in range(2))
+        # Its merge_sorted loses the order where NaNs are.
+        a, b = (frame_of(rng, 50).drop_nulls().drop_nans().sort(name) for _ in range(2))
         keys = a.merge_sorted(b, key=name)[name]
         assert merge_tables([a, b], name)[name].equals(keys)
 

@@ -286,7 +286,7 @@ ORDER = (
     Option(
         "nulls", "Order", _KEYED,
         "The place of keys that are empty or in --null-values, whatever -r says. By default it is last for the kinds "
-        "behind a colon; for other keys an empty key is one as any.",
+        "behind a colon, and for nulls of tables; for other keys an empty key is one as any.",
         kind="text", choices=("first", "last"), project=True,
     ),
     Option(

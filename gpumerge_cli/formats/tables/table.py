@@ -48,6 +48,13 @@ class Table(ABC):
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """Whether a column may have nulls. path: its name, then those of fields of structs."""
 
+    def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
+        """The least and the greatest value of a column in a group, and whether it may have nulls; None if unknown.
+
+        path: see may_have_nulls. A file may be wrong about them.
+        """
+        return None
+
     @abstractmethod
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """About the bytes of all rows in memory. columns: see batches."""
@@ -77,6 +84,14 @@ class TableWriter(ABC):
     @abstractmethod
     def appended(self, group: Any, start: int) -> bytes:
         """The bytes of a group, in the order of the output; they will lie at byte `start` of the file."""
+
+    def takes(self, table: Table, group: int) -> bool:
+        """Whether `copied` can take a group of another file. Raises InputError."""
+        return False
+
+    def copied(self, table: Table, group: int, start: int) -> Iterator[bytes]:
+        """The bytes of such a group, as `appended` gives them, a few at a time. Raises InputError."""
+        raise NotImplementedError
 
     @abstractmethod
     def end(self, start: int) -> bytes:
