@@ -14,7 +14,8 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.tables.cursor import Cursor, RowsInMemory
 from gpumerge_cli.formats.tables.references import END, WHOLE, places, references, references_of
 from gpumerge_cli.formats.tables.settings import TableSettings
-from gpumerge_cli.formats.tables.table import Table
+from gpumerge_cli.formats.tables.table import Table, arrow_errors
+from gpumerge_cli.formats.tables.taking import rows_at
 
 
 class WholeGroup:
@@ -45,6 +46,7 @@ class Gather:
         self.schema = tables[0].schema
         """The columns of the rows."""
         self.group_rows = group_rows
+        self._name = tables[0].name
         self.settings = settings
         self._item_bytes = item_bytes
         self._tables = tables
@@ -74,6 +76,10 @@ class Gather:
 
     def rows(self, found: NDArray[np.uint64]) -> pa.Table:
         """The rows of references, in their order; from any thread. Raises InputError."""
+        with arrow_errors(self._name):
+            return self._rows(found)
+
+    def _rows(self, found: NDArray[np.uint64]) -> pa.Table:
         inputs, rows = places(found)
         order = np.argsort(inputs, kind="stable")
         batches: list[Any] = []
@@ -89,4 +95,4 @@ class Gather:
             return table
         index = np.empty(len(order), np.int64)
         index[order] = np.arange(len(order))
-        return table.unify_dictionaries().combine_chunks().take(pa.array(index))
+        return rows_at(table.unify_dictionaries(), index)

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class Table(ABC):
     """Its columns, with the file's metadata."""
     group_rows: Sequence[int]
     """The rows of each group."""
+    reads_forward: bool = False
+    """Whether all groups ahead of one are read to reach it."""
 
     @cached_property
     def starts(self) -> list[int]:
@@ -82,7 +85,7 @@ class TableWriter(ABC):
         """A group of rows as `appended` takes it. From any thread."""
 
     @abstractmethod
-    def appended(self, group: Any, start: int) -> bytes:
+    def appended(self, group: Any, start: int) -> Bytes:
         """The bytes of a group, in the order of the output; they will lie at byte `start` of the file."""
 
     def takes(self, table: Table, group: int) -> bool:
