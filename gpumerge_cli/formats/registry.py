@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import TableWriter
-    from gpumerge_cli.formats.tables.text_writers import TextWriter
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -346,7 +345,7 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
     )
 
 
-def _text_writer(name: str, text: TextWriter, settings: TableSettings) -> TableWriter:
+def _text_writer(name: str, text: TableWriter, settings: TableSettings) -> TableWriter:
     """The writer of rows as text, compressed as the suffix or --compression says. Raises OutputError, UsageError."""
     from gpumerge_cli.formats.tables.text_writers import CompressedText
 

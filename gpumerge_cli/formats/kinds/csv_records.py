@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
-    from gpumerge_cli.formats.tables.text_writers import TextWriter
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -52,7 +52,7 @@ class Csv(Format):
     )
     unchanged_by = "if such a key is all, end it in its field, as -k 2,2"
 
-    def text_writer(self, schema: Any, suffix: str) -> TextWriter | None:
+    def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""
         if suffix not in self.tables:
             return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
-    from gpumerge_cli.formats.tables.text_writers import TextWriter
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.rules import LineKey
 
 
@@ -32,7 +32,7 @@ class JsonLines(Format):
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
     changed = "JSON Lines"
 
-    def text_writer(self, schema: Any, suffix: str) -> TextWriter | None:
+    def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""
         if suffix not in self.suffixes:
             return None

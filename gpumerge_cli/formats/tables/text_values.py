@@ -82,7 +82,7 @@ def json_strings(texts: Any) -> Any:
     return _joined([_scalar('"'), texts, _scalar('"')], "")
 
 
-def lines(texts: Any) -> Any:
+def lines_of_texts(texts: Any) -> Any:
     """The bytes of texts, each with a newline behind it."""
     ended = _joined([texts, _scalar("")], "\n")
     if not len(ended):

@@ -15,7 +15,7 @@ from gpumerge_cli.formats.tables.text_values import (
     joined_fields,
     json_objects,
     json_values,
-    lines,
+    lines_of_texts,
 )
 
 
@@ -56,17 +56,19 @@ def csv_writer(schema: pa.Schema, separator: str) -> TextWriter:
         return pa.array([text or '""' for text in found.to_pylist()], found.type) if len(schema) == 1 else found
 
     def text(batch: pa.RecordBatch) -> Any:
-        return lines(joined_fields([fields(column) for column in batch.columns], separator))
+        return lines_of_texts(joined_fields([fields(column) for column in batch.columns], separator))
 
     names = [csv_fields(pa.array([name]), separator) for name in schema.names]
-    return TextWriter(text, bytes(lines(joined_fields(names, separator))) if names else b"")
+    return TextWriter(text, bytes(lines_of_texts(joined_fields(names, separator))) if names else b"")
 
 
 def json_writer(schema: pa.Schema) -> TextWriter:
     """The writer of JSON Lines: an object for each row."""
 
     def text(batch: pa.RecordBatch) -> Any:
-        return lines(json_objects(schema.names, [json_values(column) for column in batch.columns], batch.num_rows))
+        return lines_of_texts(
+            json_objects(schema.names, [json_values(column) for column in batch.columns], batch.num_rows)
+        )
 
     return TextWriter(text)
 
@@ -74,7 +76,7 @@ def json_writer(schema: pa.Schema) -> TextWriter:
 class CompressedText(TableWriter):
     """The output of another writer, compressed. compress: makes its bytes of some. tail: the bytes behind all."""
 
-    def __init__(self, writer: TextWriter, compress: Callable[[bytes], bytes], tail: bytes) -> None:
+    def __init__(self, writer: TableWriter, compress: Callable[[bytes], bytes], tail: bytes) -> None:
         self._writer = writer
         self._compress = compress
         self._tail = tail
