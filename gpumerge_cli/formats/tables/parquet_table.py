@@ -10,10 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import ParquetFooter
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
-from gpumerge_cli.formats.tables.table import Table, arrow_errors
+from gpumerge_cli.formats.tables.parquet_groups import sorting_of
+from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors
 
 _BUFFER = 1 << 20
 """Bytes of a column that are read at once."""
@@ -37,6 +40,28 @@ class ParquetTable(Table):
     def footer(self) -> ParquetFooter:
         """Its footer, of which pyarrow does not tell all. Raises InputError."""
         return footer_of(self.read, self._file.size, self.name)
+
+    @property
+    def stored(self) -> Stored:
+        """See Table."""
+        groups = tuple(
+            sum(group.column(number).total_compressed_size for number in range(group.num_columns))
+            for group in self._groups
+        )
+        writer = self.footer.created_by.decode(errors="replace")
+        return Stored(self._file.size, writer, stored_columns(self.footer), groups, self._sorted_by())
+
+    def _sorted_by(self) -> tuple[SortedColumn, ...]:
+        """The first columns by which all groups are sorted."""
+        schema, found = self.metadata.schema, []
+        stated = [sorting_of(group) for group in self.footer.groups]
+        for columns in zip(*stated, strict=False):
+            first = columns[0]
+            if any(one != first for one in columns) or not 0 <= first.number < len(schema):
+                break
+            path = tuple(schema.column(first.number).path.split("."))
+            found.append(SortedColumn(path, first.descending, first.nulls_first))
+        return tuple(found)
 
     def read(self, start: int, size: int) -> bytes:
         """Bytes of the file. Raises InputError if it ends before."""
