@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import Table, TableWriter
 
-MOST_ROWS = 1 << 20
+MOST_ROWS = 1 << 18
 """The most rows of a group that is written."""
 GROUP_BYTES = 128 << 20
 """The most bytes of values of a group that is written."""

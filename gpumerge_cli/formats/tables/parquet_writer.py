@@ -40,6 +40,7 @@ class ParquetWriter(TableWriter):
     """
 
     head = MAGIC
+    takes_dictionaries = True
 
     def __init__(self, schema: pa.Schema, settings: TableSettings) -> None:
         self._schema = _without_ranges(schema)
@@ -99,7 +100,7 @@ class ParquetWriter(TableWriter):
     def _file(self, rows: pa.Table) -> memoryview:
         """The rows as a file of one group."""
         out = pa.BufferOutputStream()
-        with pq.ParquetWriter(out, self._schema, **self._options) as writer:
+        with pq.ParquetWriter(out, rows.schema, **self._options) as writer:
             writer.write_table(rows, row_group_size=max(1, rows.num_rows))
         return memoryview(out.getvalue())
 

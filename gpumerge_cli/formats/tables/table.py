@@ -30,7 +30,7 @@ class StoredColumn:
     dictionary: bool
     """Whether most of its pages refer to a dictionary."""
     pays: bool
-    """Whether that dictionary is smaller than what refers to it."""
+    """Whether all pages refer to that dictionary, and it is smaller than they are."""
     encoding: str
     """That of values without a dictionary; "" for the usual one."""
 
@@ -116,6 +116,8 @@ class TableWriter(ABC):
 
     head: bytes = b""
     """The bytes before all rows."""
+    takes_dictionaries: bool = False
+    """Whether columns may be dictionaries where the schema has their values."""
 
     @abstractmethod
     def encoded(self, rows: pa.Table) -> Any:
