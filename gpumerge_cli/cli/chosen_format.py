@@ -73,7 +73,7 @@ def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str])
 
 def named_by_path(options: OrderOptions | JoinOptions, files: Sequence[str]) -> FormatChoice:
     """The format whose keys are paths that --format or the suffix of one of `files` gives, if one does."""
-    if any(getattr(options, parameter) for parameter in FORMAT_SWITCHES):
+    if options.given_format_switch:
         return FormatChoice()
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_paths
@@ -93,7 +93,7 @@ def implied_columns(files: Sequence[str]) -> FormatChoice:
     from gpumerge_cli.formats.kinds.lookup import implied_format
 
     if binary := binary_by_suffix(files):
-        way_out = "leave --header, -t and --format text out, or name it .csv if it is text"
+        way_out = "leave --header, -t and --format text out, or rename it if it is text"
         raise UsageError(f"{binary} is binary: --field does not name columns of it", way_out=way_out)
     return FormatChoice(implied_format().name, "implied")
 

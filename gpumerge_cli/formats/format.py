@@ -15,12 +15,15 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.order.rules import LINES, Spelling
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from gpumerge_cli.extents import DecompressedCopy
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
+    from gpumerge_cli.formats.tables.facts import TablesFacts
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
@@ -175,6 +178,10 @@ class Format(ABC):
         """
         (line,) = words
         return line
+
+    def facts(self, names: Sequence[str], layouts: Sequence[Layout], stack: ExitStack) -> TablesFacts:
+        """The facts of tables, which the stack closes. Raises InputError."""
+        raise NotImplementedError
 
     def header(self, dtype: Dtype, count: int) -> bytes:
         """The bytes before `count` items of a dtype, always of one length; b"" if there are none."""

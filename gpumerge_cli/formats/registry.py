@@ -323,10 +323,6 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
     if compression_of(name):
         what = "an output of rows is not compressed as a whole"
         raise OutputError(what, where=name, way_out=f"name it {inner_name(name)}")
-    compression = rows.settings.compression
-    if compression is not None and compression not in COLUMN_COMPRESSIONS:
-        what = f"--compression {compression}: columns of tables are not compressed so"
-        raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
     named = format_of_suffix(suffix) if suffix else None
     if named is not None and not isinstance(named, RowFormat):
         raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")

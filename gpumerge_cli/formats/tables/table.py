@@ -9,12 +9,45 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import GpumergeError, InputError
+from gpumerge_cli.formats.tables.facts import SortedColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _LONGEST = 200
+
+
+@dataclass(frozen=True)
+class StoredColumn:
+    """The form in which a file stores a column, or a field of one."""
+
+    path: tuple[str, ...]
+    codec: str
+    """The compression as --compression has it; "" for another one."""
+    dictionary: bool
+    """Whether most of its pages refer to a dictionary."""
+    pays: bool
+    """Whether all pages refer to that dictionary, and it is smaller than they are."""
+    encoding: str
+    """That of values without a dictionary; "" for the usual one."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The form in which a file holds its rows."""
+
+    nbytes: int = 0
+    """The bytes of the file."""
+    created_by: str = ""
+    """The program that wrote it."""
+    columns: tuple[StoredColumn, ...] = ()
+    """Those of its largest group, fields apart."""
+    group_bytes: tuple[int, ...] = ()
+    sorted_by: tuple[SortedColumn, ...] = ()
+    """The first columns by which all groups say that they are sorted."""
 
 
 class Table(ABC):
@@ -26,6 +59,8 @@ class Table(ABC):
     """Its columns, with the file's metadata."""
     group_rows: Sequence[int]
     """The rows of each group."""
+    reads_forward: bool = False
+    """Whether all groups ahead of one are read to reach it."""
 
     @cached_property
     def starts(self) -> list[int]:
@@ -55,6 +90,11 @@ class Table(ABC):
         """
         return None
 
+    @property
+    def stored(self) -> Stored:
+        """The form in which the file holds its rows, as far as it says it. Raises InputError."""
+        return Stored()
+
     @abstractmethod
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """About the bytes of all rows in memory. columns: see batches."""
@@ -76,13 +116,15 @@ class TableWriter(ABC):
 
     head: bytes = b""
     """The bytes before all rows."""
+    takes_dictionaries: bool = False
+    """Whether columns may be dictionaries where the schema has their values."""
 
     @abstractmethod
     def encoded(self, rows: pa.Table) -> Any:
         """A group of rows as `appended` takes it. From any thread."""
 
     @abstractmethod
-    def appended(self, group: Any, start: int) -> bytes:
+    def appended(self, group: Any, start: int) -> Bytes:
         """The bytes of a group, in the order of the output; they will lie at byte `start` of the file."""
 
     def takes(self, table: Table, group: int) -> bool:
