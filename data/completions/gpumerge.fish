@@ -21,7 +21,7 @@ complete -c gpumerge -n __gpumerge_command -a batch -d 'Run the merges, sorts, c
 complete -c gpumerge -n __gpumerge_command -a bench -d 'Time every kernel and library on synthetic runs.'
 complete -c gpumerge -n __gpumerge_command -a path -d 'Draw the merge path of two sorted inputs.'
 complete -c gpumerge -n __gpumerge_command -a generate -d 'Make test files, sorted or shuffled.'
-complete -c gpumerge -n __gpumerge_command -a info -d 'Show devices, versions and auto\'s picks.'
+complete -c gpumerge -n __gpumerge_command -a info -d 'Show devices, versions and auto\'s picks, or the facts of tables.'
 complete -c gpumerge -n '__gpumerge_command merge' -F
 complete -c gpumerge -n '__gpumerge_command merge' -l plan -d 'Print the plan as JSON on standard output instead of merging.'
 complete -c gpumerge -n '__gpumerge_command merge' -l compare -d 'Merge in memory by every kernel and by libraries, check each result, then time it. Writes no output, so it does not go with -o. With --kernel, time only that kernel and basic.'
@@ -849,9 +849,12 @@ complete -c gpumerge -n '__gpumerge_command generate' -l shuffled
 complete -c gpumerge -n '__gpumerge_command generate' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command generate' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command generate' -l help -s h -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command info' -F
 complete -c gpumerge -n '__gpumerge_command info' -l json -d 'Print a JSON object instead of tables.'
 complete -c gpumerge -n '__gpumerge_command info' -l measure -d 'First measure this machine for auto\'s cost model, and keep the results for later runs. Also tell whether numpy.sort or gpumerge_cli.sort is faster on keys in memory. Takes a minute or two, and up to 4 GB in the folder for temporary files (TMPDIR), whose storage it measures.'
 complete -c gpumerge -n '__gpumerge_command info' -l config -d 'Show every setting instead, and its source: a variable, a file\'s line.'
+complete -c gpumerge -n '__gpumerge_command info' -l field -x -d 'The key of tables, as city or a.b:r; by default, the one by which the first of them says that it is sorted.'
+complete -c gpumerge -n '__gpumerge_command info' -l nulls -xa 'first last' -d 'The place of nulls in the order; last by default.'
 complete -c gpumerge -n '__gpumerge_command info' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command info' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command info' -l help -s h -d 'Show this and exit.'
