@@ -48,7 +48,7 @@ class ParquetWriter(TableWriter):
         like = settings.like
         self._options = _options(settings, like.footer if isinstance(like, ParquetTable) else None)
         try:
-            self.template, _ = split(self._file(self._schema.empty_table()))
+            self.template, _ = split(self._file(None))
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
             raise OutputError(f"Parquet cannot hold these columns: {error}".splitlines()[0]) from None
         self.shape = shape_of(self.template)
@@ -97,16 +97,17 @@ class ParquetWriter(TableWriter):
         """See TableWriter."""
         return composed(self.template, self._groups, start, self._sorting)
 
-    def _file(self, rows: pa.Table) -> memoryview:
-        """The rows as a file of one group."""
+    def _file(self, rows: pa.Table | None) -> memoryview:
+        """The rows as a file of one group; None for a file without any."""
         out = pa.BufferOutputStream()
-        with pq.ParquetWriter(out, rows.schema, **self._options) as writer:
-            writer.write_table(rows, row_group_size=max(1, rows.num_rows))
+        with pq.ParquetWriter(out, self._schema if rows is None else rows.schema, **self._options) as writer:
+            if rows is not None:
+                writer.write_table(rows, row_group_size=max(1, rows.num_rows))
         return memoryview(out.getvalue())
 
     def _sorting_columns(self, settings: TableSettings) -> Sequence[SortingColumn]:
         found = []
-        schema = pq.read_metadata(pa.BufferReader(self._file(self._schema.empty_table()))).schema
+        schema = pq.read_metadata(pa.BufferReader(self._file(None))).schema
         paths = [schema.column(number).path for number in range(len(schema))]
         for key in settings.sorted_by:
             path = ".".join(key.path)
