@@ -39,15 +39,21 @@ class WholeGroup:
 class Gather:
     """Finds rows.
 
-    tables: by the numbers in references; they have the same columns. group_rows: the most rows of a group of an output.
-    memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines. settings: those of the output that
-    the inputs give.
+    tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
+    rows of a group of an output. memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines.
+    settings: those of the output that the inputs give.
     """
 
     def __init__(
-        self, tables: Sequence[Table], group_rows: int, memory: int, item_bytes: int, settings: TableSettings
+        self,
+        tables: Sequence[Table],
+        schema: pa.Schema,
+        group_rows: int,
+        memory: int,
+        item_bytes: int,
+        settings: TableSettings,
     ) -> None:
-        self.schema = tables[0].schema
+        self.schema = schema
         """The columns of the rows."""
         self.group_rows = group_rows
         self._name = tables[0].name
