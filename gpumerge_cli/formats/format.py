@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.formats.tables.facts import TablesFacts
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -178,6 +179,13 @@ class Format(ABC):
         """
         (line,) = words
         return line
+
+    def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
+        """The writer of rows with an Arrow schema as text, to a file with this suffix; None if it writes none.
+
+        Raises OutputError for columns that it cannot hold.
+        """
+        return None
 
     def facts(self, names: Sequence[str], layouts: Sequence[Layout], stack: ExitStack) -> TablesFacts:
         """The facts of tables, which the stack closes. Raises InputError."""
