@@ -8,10 +8,11 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import IO
 
-from gpumerge_cli.buffers import Bytes, allocate
+from gpumerge_cli.buffers import Bytes, uncleared
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.json_faults import line_error, type_words, value_text
@@ -229,16 +230,28 @@ class _Block:
     text: Bytes
     """The lines, from which the outcome is told."""
     size: int
+    room: Bytes
+    """The memory that may hold the items."""
 
 
 def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
     """The blocks of a file in turn; as many are made at once as there are cores."""
 
+    spare: list[tuple[Bytes, Bytes]] = []  # memory of blocks that are written
+
     def made(start: int, stop: int) -> _Block:
-        text = allocate(stop - start + TEXT_PADDING)
-        source.read_into(start, text[: stop - start])
-        items, found = images.items(text, stop - start)
-        return _Block(items, found, text, stop - start)
+        size = stop - start
+        text: Bytes = b""
+        room: Bytes = b""
+        with suppress(IndexError):
+            text, room = spare.pop()
+        if len(text) < size + TEXT_PADDING:
+            text = uncleared(max(size, _BLOCK + _BLOCK // 4) + TEXT_PADDING)
+            room = uncleared(2 * len(text))
+        source.read_into(start, text[:size])
+        text[size : size + TEXT_PADDING] = bytes(TEXT_PADDING)
+        items, found = images.items(text, size, room)
+        return _Block(items, found, text, size, room)
 
     cores = len(os.sched_getaffinity(0))
     waiting: deque[Future[_Block]] = deque()
@@ -250,7 +263,9 @@ def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
                     stop = source.item_start(start + _BLOCK)
                     waiting.append(pool.submit(made, start, stop))
                     start = stop
-                yield waiting.popleft().result()
+                block = waiting.popleft().result()
+                yield block
+                spare.append((block.text, block.room))
         finally:
             for one in waiting:
                 one.cancel()
