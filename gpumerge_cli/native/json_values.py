@@ -37,7 +37,7 @@ class JsonKey:
 
 @dataclass(frozen=True)
 class JsonValue:
-    """A value of a key, or the first one of a text that says the type of a key."""
+    """A value of a key."""
 
     type: str
     """One of null (also for a missing value), bool, number, string, container."""
@@ -73,7 +73,7 @@ class JsonOutcome:
     blanks: Sequence[tuple[int, int]]
     """(number, bytes) of each blank line, counted from 0."""
     types: Sequence[JsonValue]
-    """For each key the first value whose type all others must have; null if there is none."""
+    """For each key the first value that is no null, whose type all others have if it reads values; null for none."""
     last: Sequence[JsonValue]
     """The values of the last line."""
     fault: JsonFault | None
