@@ -9,6 +9,8 @@ from gpumerge_cli.arrays.sets import union as union
 from gpumerge_cli.arrays.sorting import argsort as argsort
 from gpumerge_cli.arrays.sorting import is_sorted as is_sorted
 from gpumerge_cli.arrays.sorting import sort as sort
+from gpumerge_cli.arrays.table_calls import merge_tables as merge_tables
+from gpumerge_cli.arrays.table_calls import sort_table as sort_table
 from gpumerge_cli.arrays.text_key import TextKey as TextKey
 from gpumerge_cli.cli.file_calls import check_files as check_files
 from gpumerge_cli.cli.file_calls import merge_files as merge_files

@@ -24,7 +24,7 @@ from gpumerge_cli.cli.columns import (
 )
 from gpumerge_cli.cli.keyspec import KeySpec, field_key, is_symbols, parse_key, symbols_of, unknown_symbols
 from gpumerge_cli.cli.options.groups import OrderOptions
-from gpumerge_cli.cli.options.typed import SortOptions
+from gpumerge_cli.cli.options.typed import JoinOptions, SortOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.items import Items
@@ -142,7 +142,7 @@ def _with_names(options: OrderOptions, header: int) -> int:
     return header if options.header_prefix is not None else max(1, header)
 
 
-def header_prefix(options: OrderOptions) -> bytes:
+def header_prefix(options: OrderOptions | JoinOptions) -> bytes:
     """The bytes with which lines of headers begin; b"" without the option. Raises UsageError for an empty text."""
     if options.header_prefix == "":
         raise UsageError(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
-from gpumerge_cli.cli.fields import find_keys, header_prefix
+from gpumerge_cli.cli.fields import SelectedKeys, find_keys, header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, line_order, parse_key, parse_sort_word
@@ -32,9 +32,9 @@ from gpumerge_cli.units import parse_size
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, Operation, Resources
-    from gpumerge_cli.formats.format import GroupSize
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
+    from gpumerge_cli.formats.tables.settings import GroupSize
     from gpumerge_cli.launch import LaunchRequest
 
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
@@ -64,7 +64,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     written = options.key if requested_columns(options, files).name else [*map(parse_key, options.key)]
     keys = find_keys(options, files, separator, written)
     order = line_order_of(options, keys.of_lines)
-    placed = with_parameters(order, options, files)
+    placed = with_parameters(order, options_of_lines(options, keys), files)
     chosen = chosen_format(options.format, files, keys.columns)
     return Items(
         chosen.name,
@@ -79,7 +79,18 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         record_start=options.record_start or "",
         records=record_options(options, keys.fields),
         schema=options.schema,
+        nulls=nulls_of_columns(options, keys),
     )
+
+
+def nulls_of_columns(options: OrderOptions, keys: SelectedKeys) -> Literal["first", "last"]:
+    """The place of nulls in keys that are typed columns."""
+    return (options.nulls or "last") if keys.fields else "last"
+
+
+def options_of_lines(options: OrderOptions, keys: SelectedKeys) -> OrderOptions:
+    """The options that are rules of lines: the place of nulls is none if keys are typed columns."""
+    return options.changed(nulls=None) if keys.fields and options.nulls else options
 
 
 def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
@@ -144,7 +155,7 @@ def job_to_output(
 
 def parse_group_size(text: str) -> GroupSize:
     """The value of --row-group-size: rows, as 500000 or 1e6, or bytes, as 64M. Raises UsageError."""
-    from gpumerge_cli.formats.format import GroupSize
+    from gpumerge_cli.formats.tables.settings import GroupSize
 
     if text.strip()[-1:].isalpha():
         found = GroupSize(nbytes=parse_size(text, "--row-group-size"))

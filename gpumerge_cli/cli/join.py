@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.chosen_format import are_binary, binary_by_suffix, chosen_format, named_by_path, requested_columns
+from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
@@ -69,15 +70,16 @@ def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
     from gpumerge_cli.formats.record_options import RecordRequest
 
     rules, named = rules_of(options, names)
-    header = options.header or named
+    prefix = header_prefix(options)
+    header = options.header or (named and not prefix)
     columns = columns_of(options, names)
     implied = columns.certainty == "implied"
     chosen = chosen_format(options.format, names, columns if implied else requested_columns(options, names))
     size, offset = _sizes(options)[0], _offsets(options)[0]
     items = Items(
-        chosen.name, options.dtype, rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
-        records=RecordRequest(size, offset, options.key_size), lines_of_others=rules.rules[1],
-        line_ends=options.line_ends or "",
+        chosen.name, options.dtype, rules.rules[0], header_lines=int(header), header_prefix=prefix,
+        certainty=chosen.certainty, records=RecordRequest(size, offset, options.key_size),
+        lines_of_others=rules.rules[1], line_ends=options.line_ends or "",
     )  # fmt: skip
     return items, rules
 
@@ -150,6 +152,7 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
         "--line-ends": options.line_ends,
         options.format_switch: options.format_switch,
         "--header": options.header,
+        "--header-prefix": options.header_prefix,
         "--zero-terminated": options.zero_terminated,
         _COLUMNS_OPTION: options.columns,
         "--ignore-case": options.ignore_case,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cached_property
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
@@ -133,6 +133,9 @@ class Inputs:
         """
         known = [source.count() for source in self.sources] if counts is None else counts
         nbytes = sizes or [source.size for source in self.sources]
+        if self.written.rows is not None and not self.is_sorted:
+            known = list(map(add, known, self.written.rows.unlisted))
+            nbytes = sizes or self.written.rows.nbytes
         left_out = [source.left_out if isinstance(source, LineSource) else "" for source in self.sources]
         names = [source.name for source in self.sources]
         rows = zip(names, known, nbytes, self.first_times or [""] * len(known), left_out, strict=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.formats.format import GroupSize
 from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules

@@ -87,7 +87,6 @@ class Output:
                     head=inputs.head,
                     most=most,
                     compression=compression,
-                    level=job.output.level,
                 )
                 self.sinks.append(sink)
                 self._all.append(sink)

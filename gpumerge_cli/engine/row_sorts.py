@@ -10,6 +10,7 @@ from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.memory import memory_for_items
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.formats.format import Purpose
+from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.launch import SortRequest
 from gpumerge_cli.order.kinds import Order
 
@@ -27,8 +28,18 @@ def purpose_of(job: Job) -> Purpose:
         job.resources.always_spill and sorts,
         job.resources.folders,
         is_ordered=sorts or (job.operation.check and not job.operation.lenient),
-        group=job.output.group,
+        copies=_copies(job),
+        output=TableSettings(job.output.compression, job.output.level, job.output.group),
     )
+
+
+def _copies(job: Job) -> bool:
+    """Whether a job writes all rows of its inputs to one output, and checks their order."""
+    operation = job.operation
+    is_whole = (
+        operation.kind == "merge" and operation.keeps_sizes and operation.ranks is None and operation.join is None
+    )
+    return is_whole and operation.check and not operation.lenient and job.output.parts is None
 
 
 def merge_of_runs(job: Job) -> Job:

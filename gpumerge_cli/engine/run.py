@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
@@ -28,12 +29,13 @@ from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
-from gpumerge_cli.formats.line_source import BOM, LineSource
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, FileChunk, Plan, even_edges
 from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
+from gpumerge_cli.shell_words import quoted
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
@@ -293,21 +295,24 @@ def _joining(work: Pass, number: int, join: Join, format: Format) -> JoinContext
     """The other source of a join, for messages on the source `number`."""
     from gpumerge_cli.engine.disorder import JoinContext
 
-    header = work.job.items.header_lines > 0
+    items = work.job.items
+    header = items.header_lines > 0 or items.header_prefix != b""
     names = _names_of_fields(work, join, format) if header else []
 
     def proposal(order: Order) -> str:
         return join.proposal(order.text.keys if order.text is not None else (), names)
 
-    command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
+    options = [f"--header-prefix {quoted(os.fsdecode(items.header_prefix))} "] * (items.header_prefix != b"")
+    options += ["--header 1 "] * (items.header_lines > 0)
+    command = f"gpumerge sort {''.join(options)}{join.sorting(number)}"
     return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
 
 
 def _names_of_fields(work: Pass, join: Join, format: Format) -> list[Sequence[bytes]]:
     """The names that the headers of A and B give to fields; [] if they give none."""
-    headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
-    names = [format.header_names(header.rstrip(b"\r\n"), join) for header in headers]
-    return names if all(names) else []
+    headers = [source.first_line for source in work.sources if isinstance(source, LineSource) and source.header]
+    names = [format.header_names((header or b"").rstrip(b"\r"), join) for header in headers]
+    return names if len(names) == len(work.sources) and all(names) else []
 
 
 def plan_files(job: Job) -> Plan[FileChunk]:

@@ -72,8 +72,7 @@ def begins_json(start: bytes) -> bool:
 
 
 FOREIGN_FORMATS: tuple[Foreign, ...] = (
-    Foreign("Arrow", (".arrow",), rb"ARROW1\x00\x00", _ARROW),
-    Foreign("Feather", (".feather",), rb"FEA1" + _CONTROL, _ARROW),
+    Foreign("Feather", (), rb"FEA1" + _CONTROL, _ARROW),
     Foreign("ORC", (".orc",), rb"ORC[\x00-\x1f]" + _CONTROL, _ARROW),
     Foreign("Avro", (".avro",), rb"Obj\x01", reader="read_avro"),
     Foreign("HDF5", (".h5", ".hdf5"), rb"\x89HDF\r\n\x1a\n", _NUMPY),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.order.rules import LINES, Spelling
 
 if TYPE_CHECKING:
@@ -190,16 +191,6 @@ class Column:
 
 
 @dataclass(frozen=True)
-class GroupSize:
-    """The largest size of the row groups of a table."""
-
-    rows: int | None = None
-    """None for any number."""
-    nbytes: int | None = None
-    """Bytes of values in memory; None for any number."""
-
-
-@dataclass(frozen=True)
 class Purpose:
     """The use that a job makes of its opened inputs."""
 
@@ -213,8 +204,10 @@ class Purpose:
     """Those of temporary files; () for the system's."""
     is_ordered: bool = False
     """Whether the output is in order, or the job fails."""
-    group: GroupSize | None = None
-    """The size of the row groups of its output; None for the usual one."""
+    copies: bool = False
+    """Whether all rows go to one output, so that groups of them may be copied."""
+    output: TableSettings = TableSettings()
+    """The settings of its output, if that is a table."""
 
 
 @dataclass(frozen=True)

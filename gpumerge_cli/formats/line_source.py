@@ -197,10 +197,10 @@ class LineSource(EndedSource):
 
     @property
     def first_line(self) -> bytes | None:
-        """The first line, of the header or an item, without the mark and the terminator; None if there is none."""
+        """The last line of the header, or else the first item, without mark and terminator; None if there is none."""
         header = self.header.removeprefix(BOM)
         if header:
-            return header[:-1]
+            return header[:-1].rpartition(self._end)[2]
         return self.item_at(0) if self.size else None
 
     def location(self, start: int) -> str:

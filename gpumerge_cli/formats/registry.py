@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT
@@ -34,7 +33,6 @@ from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
-    from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -57,6 +55,8 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
         one = format_of_suffix("")
     if key is not None:
         one = _of_records(name, certain, one, record, key, request.first_option or f"--dtype {dtype}", text)
+        if items.nulls != "last" and one.holds != "rows":
+            raise UsageError(f"--nulls {items.nulls}: {shown(name)} holds no nulls", way_out="leave it out")
         return Layout(one, items, number, record, key)
     if dtype is not None and certain is None and (one is None or one.holds not in ("typed", "rows")):
         one = _of_options()  # whatever the name says
@@ -275,19 +275,17 @@ def open_sink(
     head: bytes = b"",
     most: int = 0,
     compression: str | None = None,
-    level: int | None = None,
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
     written: see PreparedSources. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
-    items, 0 if nobody knows. compression, level: see engine.job.Destination.
+    items, 0 if nobody knows. compression: see engine.job.Destination.
 
     Its suffix names the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
     if written.rows is not None:
-        settings = replace(written.rows.settings, compression=compression, level=level)
-        return _open_rows(name, layout, written.rows, settings, most, line_end)
+        return _open_rows(name, layout, written.rows, most, line_end)
     if compression in COLUMN_COMPRESSIONS and compression not in COMPRESSIONS:
         what = f"--compression {compression}: only the columns of tables are compressed so"
         raise UsageError(what, way_out=f"use {', '.join(COMPRESSIONS)}")
@@ -326,7 +324,7 @@ def open_sink(
         raise
 
 
-def _open_rows(name: str, layout: Layout, rows: Gather, settings: TableSettings, most: int, line_end: bytes) -> Sink:
+def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: bytes) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
     from gpumerge_cli.formats.rows import RowFormat
     from gpumerge_cli.formats.tables.sink import RowSink
@@ -336,8 +334,9 @@ def _open_rows(name: str, layout: Layout, rows: Gather, settings: TableSettings,
     if compression_of(name):
         what = "an output of rows is not compressed as a whole"
         raise OutputError(what, where=name, way_out=f"name it {inner_name(name)}")
-    if settings.compression is not None and settings.compression not in COLUMN_COMPRESSIONS:
-        what = f"--compression {settings.compression}: columns of tables are not compressed so"
+    compression = rows.settings.compression
+    if compression is not None and compression not in COLUMN_COMPRESSIONS:
+        what = f"--compression {compression}: columns of tables are not compressed so"
         raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
     named = format_of_suffix(suffix) if suffix else None
     if named is not None and not isinstance(named, RowFormat):
@@ -349,5 +348,5 @@ def _open_rows(name: str, layout: Layout, rows: Gather, settings: TableSettings,
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
-    writer = format.writer(rows.schema, settings)
+    writer = format.writer(rows.schema, rows.settings)
     return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)

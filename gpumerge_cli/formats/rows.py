@@ -13,20 +13,23 @@ from functools import partial
 from itertools import takewhile
 from typing import IO, TYPE_CHECKING, Any
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
-from gpumerge_cli.formats.format import Column, Format, GroupSize, Layout, PreparedSources, Purpose, Written
+from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
+from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.apart import Apart
     from gpumerge_cli.formats.tables.items import Form
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import Table, TableWriter
@@ -78,10 +81,11 @@ class RowFormat(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
+        from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
         from gpumerge_cli.formats.tables.key_columns import key_columns
-        from gpumerge_cli.formats.tables.settings import SortedColumn, TableSettings
+        from gpumerge_cli.formats.tables.settings import SortedColumn
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         tables = [source.table for source in opened]
@@ -96,12 +100,25 @@ class RowFormat(Format):
         order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
-        settings = TableSettings(sorted_by=sorted_by, like=tables[0])
+        settings = replace(layout.purpose.output, sorted_by=sorted_by, like=tables[0])
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, layout.purpose, settings)
-        found = [_items_of(number, one, form, order, partial(progress, number)) for number, one in enumerate(opened)]
+        apart = self._apart(tables, form, settings) if layout.purpose.copies else []
+        try:
+            found = _all_items(opened, form, order, progress, apart)
+        except WrongRangeError:
+            apart = []
+            found = _all_items(opened, form, order, progress, apart)
         gather = Gather(tables, rows, layout.purpose.memory // 4, order.item_bytes, settings)
+        if apart:
+            gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
+
+    def _apart(self, tables: Sequence[Table], form: Form, settings: TableSettings) -> list[Apart]:
+        """The groups of the tables that an output of this format takes as they are."""
+        from gpumerge_cli.formats.tables.apart import groups_apart
+
+        return groups_apart(tables, form, self.writer(tables[0].schema, settings).takes)
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         """See Format."""
@@ -142,12 +159,16 @@ class _OfTable:
 
     name: str
     _origin: OpenedTable
+    _item_bytes: int
+    """0 for lines."""
 
-    def count(self, stop: int | None = None) -> int:
+    def item_at(self, start: int) -> bytes:
         raise NotImplementedError
 
     def location(self, start: int) -> str:
-        return f"{self.name}: {self._origin.table.place(self.count(start))}"
+        from gpumerge_cli.formats.tables.references import row_of
+
+        return f"{self.name}: {self._origin.table.place(row_of(self.item_at(start), self._item_bytes))}"
 
     def check_unchanged(self) -> None:
         self._origin.file.check_unchanged()
@@ -159,9 +180,10 @@ class FixedItems(_OfTable, FixedSource):
     def __init__(self, file: SeekableInput, item_bytes: int, origin: OpenedTable) -> None:
         super().__init__(file, ItemType("V", item_bytes), 0, file.size)
         self._origin = origin
+        self._item_bytes = item_bytes
 
-    def count(self, stop: int | None = None) -> int:
-        return FixedSource.count(self, stop)
+    def item_at(self, start: int) -> bytes:
+        return FixedSource.item_at(self, start)
 
 
 class TextItems(_OfTable, EndedSource):
@@ -170,27 +192,52 @@ class TextItems(_OfTable, EndedSource):
     def __init__(self, file: SeekableInput, origin: OpenedTable) -> None:
         super().__init__(file, END[0])
         self._origin = origin
+        self._item_bytes = 0
 
-    def count(self, stop: int | None = None) -> int:
-        return EndedSource.count(self, stop)
+    def item_at(self, start: int) -> bytes:
+        return EndedSource.item_at(self, start)
+
+
+def _all_items(
+    opened: Sequence[OpenedTable],
+    form: Form,
+    order: Order,
+    progress: Callable[[int, float], None],
+    apart: Sequence[Apart],
+) -> list[FixedItems | TextItems]:
+    """The items of all tables. apart: groups that two items stand for; () for none."""
+    found: list[FixedItems | TextItems] = []
+    try:
+        for number, one in enumerate(opened):
+            groups = apart[number] if apart else None
+            found.append(_items_of(number, one, form, order, partial(progress, number), groups))
+    except BaseException:
+        for source in found:
+            source.close()
+        raise
+    return found
 
 
 def _items_of(
-    number: int, origin: OpenedTable, form: Form, order: Order, progress: Callable[[float], None]
+    number: int,
+    origin: OpenedTable,
+    form: Form,
+    order: Order,
+    progress: Callable[[float], None],
+    apart: Apart | None,
 ) -> FixedItems | TextItems:
     """The items of table `number`, in a temporary file."""
+    from gpumerge_cli.formats.tables.apart import items_of_rows
     from gpumerge_cli.formats.tables.cursor import batch_rows
-    from gpumerge_cli.formats.tables.references import references
 
     table = origin.table
     columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
 
     def write(out: IO[bytes]) -> None:
-        at = 0
-        for batch in table.batches(columns, 0, batch_rows(table, columns, _BATCH_BYTES)):
-            out.write(form.items(batch, references(number, at, batch.num_rows)))
-            at += batch.num_rows
-            progress(batch.num_rows / table.rows)
+        batches = table.batches(columns, 0, batch_rows(table, columns, _BATCH_BYTES))
+        for items, rows in items_of_rows(number, table, batches, form, apart):
+            out.write(items)
+            progress(rows / table.rows)
 
     return _source_of(origin.file.beside(write), form, order, origin)
 
@@ -238,7 +285,7 @@ def _source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTabl
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
     """The rows of a group of the output."""
     rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
-    size = purpose.group or GroupSize(MOST_ROWS, GROUP_BYTES)
+    size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
     most_bytes = min(purpose.memory // _SHARES, size.nbytes or nbytes)
     return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))
 

@@ -146,6 +146,14 @@ assert_type(g.rank_of([a, b], 2, side="right"), Indices)
 assert_type(g.rank_of([other, also], 2), Any)
 
 
+def tables(frame: Other, frames: list[Other]) -> None:
+    """A table of any class gives one of its class. Type checkers read this; a test does not run it."""
+    assert_type(g.merge_tables(frames, by="a", nulls="first", check=True), Other)
+    assert_type(g.merge_tables((frame, frame), "a.b:r"), Other)
+    assert_type(g.sort_table(frame, by=["a", ("b", "descending")], threads=1), Other)
+    assert_type(g.sort_table(frame, ("b", "ascending")), Other)
+
+
 def files() -> MergeReport | CheckReport | Answers:
     """A job's result. Its class follows from the operation. Type checkers read this; a test does not run it."""
     job = g.Job(("a.npy",), operation=g.Operation("check"))

@@ -118,6 +118,13 @@ INPUT = (
         "The first line of each file is its header. The joined headers are written first.", gnu=True,
     ),
     Option(
+        "header-prefix", "Input", ("join",),
+        "The first lines of each file that begin with TEXT are its header, however many, as those of VCF with '#'. "
+        "With --header, so is the line behind them. Those of A are written first. Column names are in the last line of "
+        "the header, and are joined.",
+        kind="text", placeholder="TEXT",
+    ),
+    Option(
         "header", "Input", ("merge", *COMBINING, "sort"),
         "Each file begins with N lines of header. The output begins with those of the first file.",
         kind="number", default=0,
@@ -279,7 +286,7 @@ ORDER = (
     Option(
         "nulls", "Order", _KEYED,
         "The place of keys that are empty or in --null-values, whatever -r says. By default it is last for the kinds "
-        "behind a colon; for other keys an empty key is one as any.",
+        "behind a colon, and for nulls of tables; for other keys an empty key is one as any.",
         kind="text", choices=("first", "last"), project=True,
     ),
     Option(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.formats.tables.table import Table
+from gpumerge_cli.formats.tables.taking import rows_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +74,7 @@ class Cursor:
             if some[-1] - some[0] + 1 == len(some):
                 found.append(kept.batch.slice(int(some[0]), len(some)))
             else:
-                found.append(kept.batch.take(some))
+                found.append(rows_at(kept.batch, some))
             kept.left -= len(some)
         self._drop()
         return found
@@ -97,7 +98,7 @@ class Cursor:
         """Leave out groups that lie whole ahead of a row."""
         starts = self._table.starts
         group = bisect_right(starts, row) - 1
-        if not self._begun or starts[group] > self._end:
+        if not self._begun or (starts[group] > self._end and not self._table.reads_forward):
             self._batches = self._table.batches(None, group, self._rows)
             self._end = starts[group]
             self._begun = True
@@ -122,9 +123,7 @@ class RowsInMemory(Table):
 
     def taken(self, rows: NDArray[np.int64]) -> list[pa.RecordBatch]:
         """See Cursor."""
-        import pyarrow as pa
-
-        found: list[pa.RecordBatch] = self._rows.take(pa.array(rows)).to_batches()
+        found: list[pa.RecordBatch] = rows_at(self._rows, rows).to_batches()
         return found
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +12,24 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.tables.cursor import Cursor, RowsInMemory
-from gpumerge_cli.formats.tables.references import places, references_of
+from gpumerge_cli.formats.tables.references import END, WHOLE, places, references, references_of
 from gpumerge_cli.formats.tables.settings import TableSettings
-from gpumerge_cli.formats.tables.table import Table
+from gpumerge_cli.formats.tables.table import Table, arrow_errors
+from gpumerge_cli.formats.tables.taking import rows_at
+
+
+class WholeGroup:
+    """All rows of a group of a table, which is input `number`."""
+
+    def __init__(self, table: Table, group: int, number: int) -> None:
+        self.table = table
+        self.group = group
+        self._number = number
+
+    @property
+    def references(self) -> NDArray[np.uint64]:
+        """The references to its rows."""
+        return references(self._number, self.table.starts[self.group], self.table.group_rows[self.group])
 
 
 class Gather:
@@ -31,10 +46,29 @@ class Gather:
         self.schema = tables[0].schema
         """The columns of the rows."""
         self.group_rows = group_rows
+        self._name = tables[0].name
         self.settings = settings
         self._item_bytes = item_bytes
+        self._tables = tables
+        self.nbytes = [table.bytes_of_rows(None) for table in tables]
+        """About the bytes of the rows of each table in memory."""
+        self.unlisted = [0] * len(tables)
+        """The number of rows of each table beyond that of its items."""
         each = memory // max(1, len(tables))
         self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, each) for one in tables]
+
+    def parts(self, found: NDArray[np.uint64], most: int) -> Iterator[NDArray[np.uint64] | WholeGroup]:
+        """References by parts: at most so many of rows, or a whole group."""
+        at = 0
+        marked = np.flatnonzero(found & (WHOLE | END)).tolist()
+        for stop in [*marked, len(found)]:
+            for low in range(at, stop, most):
+                yield found[low : min(stop, low + most)]
+            if stop < len(found) and not found[stop] & END:
+                inputs, rows = places(found[stop : stop + 1])
+                table = self._tables[int(inputs[0])]
+                yield WholeGroup(table, table.starts.index(int(rows[0])), int(inputs[0]))
+            at = stop + 1
 
     def references(self, items: Bytes) -> NDArray[np.uint64]:
         """The references of whole items."""
@@ -42,6 +76,10 @@ class Gather:
 
     def rows(self, found: NDArray[np.uint64]) -> pa.Table:
         """The rows of references, in their order; from any thread. Raises InputError."""
+        with arrow_errors(self._name):
+            return self._rows(found)
+
+    def _rows(self, found: NDArray[np.uint64]) -> pa.Table:
         inputs, rows = places(found)
         order = np.argsort(inputs, kind="stable")
         batches: list[Any] = []
@@ -57,4 +95,4 @@ class Gather:
             return table
         index = np.empty(len(order), np.int64)
         index[order] = np.arange(len(order))
-        return table.unify_dictionaries().combine_chunks().take(pa.array(index))
+        return rows_at(table.unify_dictionaries(), index)

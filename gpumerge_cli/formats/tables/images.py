@@ -120,7 +120,7 @@ def _line_images(column: KeyColumn, chunk: Any) -> Any:
     if pa.types.is_null(column.type):
         return pa.array([line_of_value(None, column)] * len(chunk), pa.large_binary())
     if column.fixed_bytes is None:
-        texts = _escaped(_large_binary(chunk))
+        texts = _escaped(large_binary(chunk))
         if column.kind:
             return texts.fill_null(_scalar(b""))
         images = pc.binary_join_element_wise(_scalar(_LINE_VALUE), texts, _scalar(b""))
@@ -157,7 +157,7 @@ def ascending_images(type: pa.DataType, chunk: Any) -> NDArray[np.uint8]:
         words = _words_of(type, chunk)
         big: NDArray[np.uint8] = words.astype(words.dtype.newbyteorder(">")).view(np.uint8)
         return big.reshape(len(chunk), words.itemsize)
-    raw: NDArray[np.uint8] = _raw(chunk, np.dtype((np.uint8, type.byte_width)))
+    raw: NDArray[np.uint8] = raw_values(chunk, np.dtype((np.uint8, type.byte_width)))
     if pa.types.is_fixed_size_binary(type):
         return raw
     flipped = raw[:, ::-1].copy()  # a decimal is a little-endian integer with a sign
@@ -184,33 +184,35 @@ def _words_of(type: pa.DataType, chunk: Any) -> Any:
     if pa.types.is_boolean(type):
         chunk, type = chunk.cast(pa.uint8()), pa.uint8()
     word: Any = _WORDS[type.bit_width // 8]
-    bits = _raw(chunk, np.dtype(word))
+    bits = raw_values(chunk, np.dtype(word))
     if pa.types.is_unsigned_integer(type):
         return bits
     top = word(1 << type.bit_width - 1)
-    return _float_images(bits, top) if pa.types.is_floating(type) else bits ^ top
+    return float_images(bits.view(_FLOATS[bits.itemsize])) if pa.types.is_floating(type) else bits ^ top
 
 
-def _float_images(bits: Any, top: Any) -> Any:
-    """The images of floats by their bits. NaNs of any sign are one value, and so are zeros."""
+def float_images(floats: Any) -> Any:
+    """The images of an array of floats, unsigned integers. NaNs of any sign are one value, and so are zeros."""
     with np.errstate(invalid="ignore"):  # NaNs that signal
-        floats = bits.view(_FLOATS[bits.itemsize]) + _FLOATS[bits.itemsize](0)  # which makes 0.0 of -0.0
-    bits = floats.view(bits.dtype)
+        floats = floats + floats.dtype.type(0)  # which makes 0.0 of -0.0
+    bits = floats.view(_WORDS[floats.itemsize])
+    top = bits.dtype.type(1 << 8 * bits.itemsize - 1)
     signs = bits.view(f"i{bits.itemsize}") >> 8 * bits.itemsize - 1
     images = bits ^ (signs.view(bits.dtype) | top)
     images[np.isnan(floats)] = ~bits.dtype.type(0)
     return images
 
 
-def _raw(chunk: Any, dtype: np.dtype[Any]) -> Any:
-    """The values in memory; any for nulls."""
+def raw_values(chunk: Any, dtype: np.dtype[Any]) -> Any:
+    """The values in memory as NumPy sees them without a copy; any for nulls. chunk: an array of fixed size."""
     data = chunk.buffers()[1]
     if data is None or not len(chunk):
         return np.zeros(len(chunk), dtype)
     return np.frombuffer(data, dtype, len(chunk), chunk.offset * dtype.itemsize)
 
 
-def _large_binary(chunk: Any) -> Any:
+def large_binary(chunk: Any) -> Any:
+    """Texts as a LargeBinaryArray. chunk: an array of any type of texts or bytes, or of nulls."""
     if pa.types.is_fixed_size_binary(chunk.type):
         chunk = chunk.cast(pa.binary())
     return chunk.cast(pa.large_string() if pa.types.is_string_view(chunk.type) else pa.large_binary()).cast(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
@@ -81,13 +82,16 @@ def named_columns(
     Raises UsageError for a column that is not there, is named twice or has no order, and for unknown options.
     """
     found = [column for text in texts for column in _columns_of(schema, text, option, reverse, nulls)]
-    paths = [column.path for column in found]
+    check_once(found, f"{option} {','.join(texts)}")
+    return tuple(found)
+
+
+def check_once(columns: Sequence[KeyColumn], where: str) -> None:
+    """Raise UsageError if two columns are one. where: begins the message."""
+    paths = [column.path for column in columns]
     twice = next((path for at, path in enumerate(paths) if path in paths[:at]), None)
     if twice is not None:
-        raise UsageError(
-            f"{option} {','.join(texts)}: {'.'.join(twice)} is named twice", way_out="name each column once"
-        )
-    return tuple(found)
+        raise UsageError(f"{where}: {'.'.join(twice)} is named twice", way_out="name each column once")
 
 
 def key_column(
@@ -113,19 +117,34 @@ def key_column(
 
 
 def key_array(column: KeyColumn, table: Any) -> Any:
-    """The values of a key, an Array or ChunkedArray. table: a RecordBatch, Table or StructArray that has the column.
+    """The values of a key, an Array or ChunkedArray of KeyColumn.type, whose null_count is exact.
 
-    A null struct makes its fields null.
+    table: a RecordBatch, Table or StructArray that has the column. A null struct makes its fields null.
     """
-    import pyarrow.compute as pc
+    return _of_chunks(plain_values, stored_array(column, table), column.type)
 
+
+def stored_array(column: KeyColumn, table: Any) -> Any:
+    """The values of a key as the table has them, maybe in a dictionary or another encoding. See key_array."""
     found = table.field(column.path[0]) if isinstance(table, pa.StructArray) else table.column(column.path[0])
     for name in column.path[1:]:
-        chunked = isinstance(found, pa.ChunkedArray)
-        structs = [plain_values(chunk) for chunk in (found.chunks if chunked else [found])]
-        fields = [pc.struct_field(chunk, [name]) for chunk in structs]
-        found = pa.chunked_array(fields, values_type(found.type).field(name).type) if chunked else fields[0]
+        type = values_type(found.type).field(name).type
+        found = _of_chunks(partial(_field, name), found, type)
     return found
+
+
+def _field(name: str, structs: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.struct_field(plain_values(structs), [name])
+
+
+def _of_chunks(function: Callable[[Any], Any], array: Any, type: pa.DataType) -> Any:
+    """The results of a function for an Array, or for each chunk of a ChunkedArray. type: that of the results."""
+    if not isinstance(array, pa.ChunkedArray):
+        return function(array)
+    made = [function(chunk) for chunk in array.chunks]
+    return pa.chunked_array(made, made[0].type if made else type)
 
 
 def values_type(type: pa.DataType) -> pa.DataType:
@@ -145,12 +164,20 @@ def plain_values(array: Any) -> Any:
 
     while array.type != values_type(array.type):
         if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+            array = _decoded(array)
         elif pa.types.is_run_end_encoded(array.type):
             array = pc.run_end_decode(array)
         else:
             array = array.storage
     return array
+
+
+def _decoded(array: Any) -> Any:
+    """The values of a DictionaryArray; those of views as large ones, which Arrow can take."""
+    for view, taken in ((pa.string_view(), pa.large_string()), (pa.binary_view(), pa.large_binary())):
+        if array.type.value_type == view:
+            array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(taken))
+    return array.dictionary_decode()
 
 
 def _columns_of(schema: pa.Schema, text: str, option: str, reverse: bool, nulls: NullPlace) -> Iterator[KeyColumn]:

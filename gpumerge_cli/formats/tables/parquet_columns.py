@@ -46,14 +46,15 @@ class StoredColumn:
     """That of values without a dictionary; "" for the usual one."""
 
 
-def stored_columns(footer: ParquetFooter) -> tuple[StoredColumn, ...]:
-    """The columns of the largest group of a file; () if it has no groups. Raises InputError."""
+def stored_columns(footer: ParquetFooter, number: int | None = None) -> tuple[StoredColumn, ...]:
+    """The columns of a group of a file, by default the largest one; () if it has no groups. Raises InputError."""
     try:
-        groups = [number_in(dict(thrift.fields(group)), GroupField.num_rows) for group in footer.groups]
-        if not any(groups):
-            return ()
-        largest = thrift.read(footer.groups[groups.index(max(groups))])
-        return tuple(_stored(column_metadata(chunk)) for chunk in chunks_of(largest))
+        if number is None:
+            rows = [number_in(dict(thrift.fields(group)), GroupField.num_rows) for group in footer.groups]
+            if not any(rows):
+                return ()
+            number = rows.index(max(rows))
+        return tuple(_stored(column_metadata(chunk)) for chunk in chunks_of(thrift.read(footer.groups[number])))
     except DamagedError as error:
         raise damaged_footer(footer.name, str(error)) from None
 

@@ -51,12 +51,19 @@ ByteRange = tuple[int, int]
 
 
 def taken(read: Read, footer: ParquetFooter, number: int) -> RowGroup:
-    """A group of a file that has rows, as its bytes. Raises InputError if it is damaged_footer, or not in this file.
+    """A group of a file that has rows, as its bytes. Raises InputError as facts_of does."""
+    facts, pieces = facts_of(read, footer, number)
+    return RowGroup(_bytes_of(read, pieces), facts)
 
-    Old statistics whose order readers cannot know are left out.
+
+def facts_of(read: Read, footer: ParquetFooter, number: int) -> tuple[GroupFacts, list[ByteRange]]:
+    """The facts of a group of a file that has rows, and the places of its data there.
+
+    Old statistics whose order readers cannot know are left out. Raises InputError if it is damaged, or not
+    in this file.
     """
     try:
-        return _taken(read, footer, number)
+        return _facts_of(read, footer, number)
     except DamagedError as error:
         raise damaged_footer(footer.name, f"row group {number + 1}: {error}") from None
 
@@ -69,16 +76,7 @@ def rows_of(footer: ParquetFooter, number: int) -> int:
         raise damaged_footer(footer.name, f"row group {number + 1}: {error}") from None
 
 
-def codecs_of(footer: ParquetFooter, number: int) -> tuple[int, ...]:
-    """The numbers of the compressions of a group's columns, as Parquet has them. Raises InputError."""
-    try:
-        columns = chunks_of(thrift.read(footer.groups[number]))
-        return tuple(number_in(column_metadata(chunk), ColumnField.codec) for chunk in columns)
-    except DamagedError as error:
-        raise damaged_footer(footer.name, f"row group {number + 1}: {error}") from None
-
-
-def _taken(read: Read, footer: ParquetFooter, number: int) -> RowGroup:
+def _facts_of(read: Read, footer: ParquetFooter, number: int) -> tuple[GroupFacts, list[ByteRange]]:
     group = thrift.read(footer.groups[number])
     columns = chunks_of(group)
     pieces: list[ByteRange] = []
@@ -118,7 +116,7 @@ def _taken(read: Read, footer: ParquetFooter, number: int) -> RowGroup:
     group.setdefault(GroupField.total_compressed_size, Field(I64, to))
     rows = number_in(group, GroupField.num_rows)
     facts = GroupFacts(rows, at, thrift.written(group), tuple(column_indexes), tuple(offset_indexes))
-    return RowGroup(_bytes_of(read, pieces), facts)
+    return facts, joined_ranges(pieces)
 
 
 def _within(footer: ParquetFooter, place: ByteRange, what: str) -> ByteRange:
@@ -128,15 +126,19 @@ def _within(footer: ParquetFooter, place: ByteRange, what: str) -> ByteRange:
     return place
 
 
-def _bytes_of(read: Read, pieces: Sequence[ByteRange]) -> Bytes:
-    """The bytes at places of a file, those that follow each other by one read."""
+def joined_ranges(pieces: Sequence[ByteRange]) -> list[ByteRange]:
+    """The same bytes in fewer ranges."""
     joined: list[ByteRange] = []
     for start, size in pieces:
         if joined and sum(joined[-1]) == start:
             joined[-1] = (joined[-1][0], joined[-1][1] + size)
         else:
             joined.append((start, size))
-    found = [read(start, size) for start, size in joined if size]
+    return joined
+
+
+def _bytes_of(read: Read, pieces: Sequence[ByteRange]) -> Bytes:
+    found = [read(start, size) for start, size in pieces if size]
     return found[0] if len(found) == 1 else b"".join(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -50,15 +51,30 @@ class ParquetTable(Table):
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
-        wanted = ".".join(path)
-        for group in self._groups:
-            for number in range(group.num_columns):
-                column = group.column(number)
-                if column.path_in_schema == wanted:
-                    facts = column.statistics
-                    if facts is None or not facts.has_null_count or facts.null_count:
-                        return True
+        number = self._leaf(path)
+        for group in self._groups if number is not None else ():
+            facts = group.column(number).statistics
+            if facts is None or not facts.has_null_count or facts.null_count:
+                return True
         return False
+
+    def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
+        """See Table."""
+        number = self._leaf(path)
+        facts = None if number is None else self._groups[group].column(number).statistics
+        if facts is None or not facts.has_null_count:
+            return None
+        try:
+            if facts.has_min_max:
+                return facts.min, facts.max, facts.null_count > 0
+        except (pa.ArrowException, ValueError, OverflowError, ImportError):  # beyond Python's dates
+            return None
+        return (None, None, True) if facts.null_count == self.group_rows[group] else None
+
+    def _leaf(self, path: Sequence[str]) -> int | None:
+        """The number of a column among the leaves of the schema; None for one that is not a leaf."""
+        wanted, schema = ".".join(path), self.metadata.schema
+        return next((number for number in range(len(schema)) if schema.column(number).path == wanted), None)
 
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -19,11 +19,15 @@ from gpumerge_cli.formats.tables.parquet_facts import (
     SortingColumn,
 )  # fmt: skip
 from gpumerge_cli.formats.tables.parquet_footer import composed, split
+from gpumerge_cli.formats.tables.parquet_groups import facts_of
 from gpumerge_cli.formats.tables.parquet_table import ParquetTable
 from gpumerge_cli.formats.tables.settings import TableSettings
-from gpumerge_cli.formats.tables.table import TableWriter
+from gpumerge_cli.formats.tables.table import Table, TableWriter
 
 _USUAL = "zstd"
+_LEAST_COPIED = 1 << 16
+"""Smaller groups are joined to larger ones rather than copied."""
+_COPIED_AT_ONCE = 8 << 20
 _UNWRITABLE = ("", "lzo")
 _LARGEST_SHORT_DECIMAL = 18
 
@@ -38,6 +42,7 @@ class ParquetWriter(TableWriter):
 
     def __init__(self, schema: pa.Schema, settings: TableSettings) -> None:
         self._schema = _without_ranges(schema)
+        self._settings = settings
         like = settings.like
         self._options = _options(settings, like.footer if isinstance(like, ParquetTable) else None)
         try:
@@ -58,6 +63,33 @@ class ParquetWriter(TableWriter):
         """See TableWriter."""
         self._groups.append((start, group.facts))
         return group.data
+
+    def takes(self, table: Table, group: int) -> bool:
+        """See TableWriter. A group is taken if its columns and their compressions are those that are written."""
+        if not isinstance(table, ParquetTable) or self._settings.level is not None:
+            return False
+        if shape_of(table.footer) != self.shape or not self._fits(table.group_rows[group]):
+            return False
+        asked = self._options["compression"]
+        stored = stored_columns(table.footer, group)
+        codecs = [asked if isinstance(asked, str) else asked.get(".".join(one.path)) for one in stored]
+        return codecs == [one.codec for one in stored]
+
+    def copied(self, table: Table, group: int, start: int) -> Iterator[bytes]:
+        """See TableWriter."""
+        assert isinstance(table, ParquetTable), "of a group that is taken"
+        facts, pieces = facts_of(table.read, table.footer, group)
+        self._groups.append((start, facts))
+        for first, size in pieces:
+            for at in range(first, first + size, _COPIED_AT_ONCE):
+                yield table.read(at, min(_COPIED_AT_ONCE, first + size - at))
+
+    def _fits(self, rows: int) -> bool:
+        """Whether a group with so many rows has the size of others."""
+        asked = self._settings.group
+        if asked is None:
+            return rows >= _LEAST_COPIED
+        return asked.rows is not None and asked.rows // 2 <= rows <= asked.rows
 
     def end(self, start: int) -> bytes:
         """See TableWriter."""

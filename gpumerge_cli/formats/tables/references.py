@@ -1,4 +1,7 @@
-"""References to rows: the number of an input or run, and of the row in it, in one integer of 63 bits."""
+"""References to rows: the number of an input or run, and of the row in it, in one integer of 63 bits.
+
+Two items may stand for all rows of a group, see formats.tables.apart.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,13 @@ if TYPE_CHECKING:
 _ROW_BITS = 40
 MOST_ROWS = 1 << _ROW_BITS
 """The most rows of an input."""
-MOST_INPUTS = 1 << 63 - _ROW_BITS
+_INPUT_BITS = 21
+MOST_INPUTS = 1 << _INPUT_BITS
 """The most inputs of rows."""
+WHOLE = np.uint64(1 << 61)
+"""Set in a reference that stands for all rows of the group that begins with its row."""
+END = np.uint64(1 << 62)
+"""Set in a reference to the last row of such a group, which stands for no more rows."""
 _BITS = 7
 _TEXT = 9
 """The bytes of a reference in a line. The highest bit of each is set, so that none is NUL or MARK."""
@@ -57,6 +65,12 @@ def references_of(items: Bytes, item_bytes: int) -> NDArray[np.uint64]:
     return found
 
 
+def row_of(item: bytes, item_bytes: int) -> int:
+    """The row of an item, without the end of a line. item_bytes: see references_of."""
+    _, rows = places(references_of(item if item_bytes else item + bytes([NUL]), item_bytes))
+    return int(rows[0])
+
+
 def renumbered(items: Bytes, found: NDArray[np.uint64], item_bytes: int) -> NDArray[np.uint8]:
     """Whole items with other references. item_bytes: see references_of."""
     data = np.array(np.frombuffer(items, np.uint8))
@@ -77,5 +91,6 @@ def _bits(found: NDArray[np.uint64], at: int) -> NDArray[np.uint8]:
 
 
 def places(found: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(the numbers of inputs, the rows) of references."""
-    return (found >> np.uint64(_ROW_BITS)).astype(np.int64), (found & np.uint64(MOST_ROWS - 1)).astype(np.int64)
+    """(the numbers of inputs, the rows) of references, whether they stand for one row or a group."""
+    inputs = found >> np.uint64(_ROW_BITS) & np.uint64(MOST_INPUTS - 1)
+    return inputs.astype(np.int64), (found & np.uint64(MOST_ROWS - 1)).astype(np.int64)

@@ -17,6 +17,7 @@ from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.references import places, references, references_of, renumbered
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
+from gpumerge_cli.formats.tables.taking import rows_at
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 
 RowsOrder = FixedRowOrder | TextRowOrder
@@ -86,7 +87,7 @@ def _spilled(
     def write(out: IO[bytes]) -> None:
         with pa.ipc.new_file(out, rows.schema) as stream:
             for at in range(0, len(wanted), at_once):
-                stream.write_table(rows.take(pa.array(wanted[at : at + at_once])), len(wanted))
+                stream.write_table(rows_at(rows, wanted[at : at + at_once]), len(wanted))
 
     file = spool(write, number)
     counts = [min(at_once, len(wanted) - at) for at in range(0, len(wanted), at_once)]

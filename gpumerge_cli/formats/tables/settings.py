@@ -11,6 +11,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class GroupSize:
+    """The largest size of the row groups of a table."""
+
+    rows: int | None = None
+    """None for any number."""
+    nbytes: int | None = None
+    """Bytes of values in memory; None for any number."""
+
+
+@dataclass(frozen=True)
 class SortedColumn:
     """A column by which rows are sorted, as columns of its type usually compare."""
 
@@ -28,6 +38,8 @@ class TableSettings:
     """The value of --compression; None takes the first input's."""
     level: int | None = None
     """That of --compression-level; None for the usual one."""
+    group: GroupSize | None = None
+    """The size of its row groups; None for the usual one."""
     sorted_by: tuple[SortedColumn, ...] = ()
     """The first columns by which the rows are sorted; () if nobody knows."""
     like: Table | None = None

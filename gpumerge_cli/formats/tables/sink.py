@@ -6,7 +6,7 @@ from typing import Any
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.formats.tables.gather import Gather
+from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.table import TableWriter
 
 _LEAST = 4
@@ -18,7 +18,7 @@ class RowPiece:
 
     def __init__(self, parts: list[tuple[Any, bool]], nbytes: int) -> None:
         self.parts = parts
-        """(a group, True) or (a table, False)."""
+        """(an encoded group or a WholeGroup that is copied, True) or (a table, False)."""
         self._nbytes = nbytes
 
     def __len__(self) -> int:
@@ -43,14 +43,22 @@ class RowSink(ItemSink):
 
     def encode(self, data: Bytes) -> RowPiece:
         """See Sink."""
-        found = self._gather.references(data)
         parts: list[tuple[Any, bool]] = []
-        for at in range(0, len(found), self._rows):
-            some = found[at : at + self._rows]
-            rows = self._gather.rows(some)
-            whole = len(some) * _LEAST >= self._rows
-            parts.append((self._writer.encoded(rows) if whole else rows, whole))
+        for part in self._gather.parts(self._gather.references(data), self._rows):
+            if not isinstance(part, WholeGroup):
+                parts.append(self._gathered(part))
+            elif self._writer.takes(part.table, part.group):
+                parts.append((part, True))
+            else:
+                found = part.references
+                parts += [self._gathered(found[at : at + self._rows]) for at in range(0, len(found), self._rows)]
         return RowPiece(parts, len(data))
+
+    def _gathered(self, found: Any) -> tuple[Any, bool]:
+        """The rows of some references, encoded if they are enough for a group."""
+        rows = self._gather.rows(found)
+        whole = len(found) * _LEAST >= self._rows
+        return (self._writer.encoded(rows) if whole else rows), whole
 
     def write_at(self, start: int, data: Any) -> None:
         """See Sink."""
@@ -81,6 +89,10 @@ class RowSink(ItemSink):
             self._append(self._writer.encoded(pa.concat_tables(waiting)))
 
     def _append(self, group: Any) -> None:
+        if isinstance(group, WholeGroup):
+            for data in self._writer.copied(group.table, group.group, self._at):
+                self._write(data)
+            return
         self._write(self._writer.appended(group, self._at))
 
     def _write(self, data: Bytes) -> None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class Table(ABC):
     """Its columns, with the file's metadata."""
     group_rows: Sequence[int]
     """The rows of each group."""
+    reads_forward: bool = False
+    """Whether all groups ahead of one are read to reach it."""
 
     @cached_property
     def starts(self) -> list[int]:
@@ -47,6 +50,13 @@ class Table(ABC):
     @abstractmethod
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """Whether a column may have nulls. path: its name, then those of fields of structs."""
+
+    def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
+        """The least and the greatest value of a column in a group, and whether it may have nulls; None if unknown.
+
+        path: see may_have_nulls. A file may be wrong about them.
+        """
+        return None
 
     @abstractmethod
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
@@ -75,8 +85,16 @@ class TableWriter(ABC):
         """A group of rows as `appended` takes it. From any thread."""
 
     @abstractmethod
-    def appended(self, group: Any, start: int) -> bytes:
+    def appended(self, group: Any, start: int) -> Bytes:
         """The bytes of a group, in the order of the output; they will lie at byte `start` of the file."""
+
+    def takes(self, table: Table, group: int) -> bool:
+        """Whether `copied` can take a group of another file. Raises InputError."""
+        return False
+
+    def copied(self, table: Table, group: int, start: int) -> Iterator[bytes]:
+        """The bytes of such a group, as `appended` gives them, a few at a time. Raises InputError."""
+        raise NotImplementedError
 
     @abstractmethod
     def end(self, start: int) -> bytes:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq  # noqa: E402 - behind the check that it is there
 
 from gpumerge_cli.errors import InputError  # noqa: E402
 from gpumerge_cli.formats.tables import thrift  # noqa: E402
+from gpumerge_cli.formats.tables.parquet_columns import stored_columns  # noqa: E402
 from gpumerge_cli.formats.tables.parquet_facts import (  # noqa: E402
     MAGIC,
     ChunkField,
@@ -28,7 +29,7 @@ from gpumerge_cli.formats.tables.parquet_facts import (  # noqa: E402
     column_metadata,
 )  # fmt: skip
 from gpumerge_cli.formats.tables.parquet_footer import composed, split  # noqa: E402
-from gpumerge_cli.formats.tables.parquet_groups import codecs_of, sorting_of, taken  # noqa: E402
+from gpumerge_cli.formats.tables.parquet_groups import sorting_of, taken  # noqa: E402
 
 
 def encoded(table: Any, **settings: Any) -> bytes:
@@ -256,7 +257,7 @@ def test_bloom_filters_are_copied() -> None:
 def test_codecs() -> None:
     table = pa.table({"a": [1], "b": [2]})
     footer, _ = split(encoded(table, compression={"a": "zstd", "b": "none"}))
-    assert codecs_of(footer, 0) == (6, 0)
+    assert [one.codec for one in stored_columns(footer)] == ["zstd", "none"]
 
 
 def test_extremes_without_a_stated_order_are_left_out() -> None:
