@@ -48,7 +48,6 @@ def main() -> None:
             f"rm -f a b; mkfifo a b; {cut} a.jsonl > a & {cut} b.jsonl > b & "
             "sort -m -s -n -k1,1 a b | cut -f2- > out; wait"
         )
-        (folder / "jq_sort.sh").write_text(f"{cut} b.jsonl a.jsonl | sort -s -n -k1,1 | cut -f2- > out")
         read = "read_json(['a.jsonl', 'b.jsonl'], format='newline_delimited')"
         (folder / "duck.py").write_text(
             f"import duckdb\nduckdb.sql(\"copy (from {read} order by event.id) to 'out' (format json)\")\n"
@@ -58,7 +57,6 @@ def main() -> None:
             "merge": f"{ours} merge -q --field event.id a.jsonl b.jsonl -o out",
             "sort, of unsorted inputs": f"{ours} sort -s --compressed --field event.id b.jsonl a.jsonl -o out",
             "merge by jq and sort -m": f"cd {folder} && bash jq.sh",
-            "sort by jq and sort": f"cd {folder} && bash jq_sort.sh",
             "sort by DuckDB": f"cd {folder} && {sys.executable} duck.py",
         }
         took = in_turns(calls, options.turns)
