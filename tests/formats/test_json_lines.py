@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from tests import needs
 from tests.json_documents import any_number, any_string, any_value, number_value, spelled
 
 Line = bytes
@@ -297,8 +298,25 @@ def test_the_output_is_json_lines(capfdbinary: pytest.CaptureFixture[bytes]) -> 
 def test_beside_rows(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     Path("a.jsonl").write_bytes(b'{"k":1}\n')
     Path("b.parquet").write_bytes(b"PAR1")
-    found = error("merge --field k a.jsonl b.parquet", capfdbinary)
-    assert found.count("\n") == 1
+    Path("b.i32").write_bytes(b"abcd")
+    for name in ("b.parquet", "b.i32"):
+        found = error(f"merge --field k a.jsonl {name}", capfdbinary)
+        assert f"{name} is binary, but a.jsonl holds JSON Lines; convert one of them" in found
+
+
+def test_jq_has_the_same_order(seed: int, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    jq = needs.program("jq")
+    draw = random.Random(seed)
+    values: list[list[Any]] = [
+        [draw.choice([None, draw.randrange(-50, 50), draw.random()]) for _ in range(300)],
+        [draw.choice([None, "".join(draw.choices("aB\u00e9\ud7ff\U0001f600\uffff", k=3))]) for _ in range(300)],
+    ]
+    for its in values:
+        lines = [json.dumps({"a": {"b": one}, "n": at}, ensure_ascii=False).encode() for at, one in enumerate(its)]
+        Path("a.jsonl").write_bytes(text_of(lines))
+        by_jq = subprocess.run([jq, "-s", "sort_by(.a.b)[].n", "a.jsonl"], capture_output=True, check=True).stdout
+        out = run("sort -s --field a.b --nulls first a.jsonl", capfdbinary)
+        assert [json.loads(line)["n"] for line in out.splitlines()] == [*map(int, by_jq.split())]
 
 
 def test_empty_files(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
