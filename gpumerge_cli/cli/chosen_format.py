@@ -76,7 +76,7 @@ def named_by_path(options: OrderOptions | JoinOptions, files: Sequence[str]) -> 
 
     Raises UsageError if a suffix gives it, and another one is binary.
     """
-    if any(getattr(options, parameter) for parameter in FORMAT_SWITCHES):
+    if options.csv:
         return FormatChoice()
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_paths

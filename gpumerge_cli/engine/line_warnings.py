@@ -10,7 +10,6 @@ from functools import partial
 from gpumerge_cli.buffers import allocate
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.headers import is_header
-from gpumerge_cli.engine.hints import has_requested_header
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.format import Format
@@ -110,7 +109,7 @@ def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined
     is one line of several files, and like a header of them all: see is_header. orders: one for each source. joined: the
     header of each file is its own. "" too if lines are pieces of items of another format: --header would not help then.
     """
-    if not sources or any(not isinstance(source, LineSource) or has_requested_header(source) for source in sources):
+    if not sources or any(not isinstance(source, LineSource) or source.header_known for source in sources):
         return ""
     order = orders[0]
     keys = order.text.keys if order.text is not None else ()
