@@ -76,7 +76,7 @@ def named_by_path(options: OrderOptions | JoinOptions, files: Sequence[str]) -> 
 
     Raises UsageError if a suffix gives it, and another one is binary.
     """
-    if options.csv:
+    if options.given_format_switch:
         return FormatChoice()
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_paths
@@ -101,7 +101,7 @@ def implied_columns(files: Sequence[str]) -> FormatChoice:
     from gpumerge_cli.formats.kinds.lookup import implied_format
 
     if binary := binary_by_suffix(files):
-        way_out = "leave --header, -t and --format text out, or name it .csv if it is text"
+        way_out = "leave --header, -t and --format text out, or rename it if it is text"
         raise UsageError(f"{binary} is binary: --field does not name columns of it", way_out=way_out)
     return FormatChoice(implied_format().name, "implied")
 

@@ -266,7 +266,7 @@ def _from_toml(option: Option, setting: Setting) -> SetValue:
     for value in values:
         if option.kind == "flag":
             fits, expected, example = isinstance(value, bool), "true or false", "true"
-        elif option.kind == "number":
+        elif option.kind in ("number", "files"):
             fits, expected, example = type(value) is int, "a whole number", "1"
         else:
             fits, expected, example = type(value) in (str, int), "text", '"..."'

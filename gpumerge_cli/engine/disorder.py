@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.engine.hints import (
     encoding_hint,
     has_common_header,
@@ -20,6 +19,7 @@ from gpumerge_cli.engine.hints import (
 from gpumerge_cli.engine.table_hints import table_hint
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.likely_header import is_header
 from gpumerge_cli.native.comparison import Comparison, key_bounds, read_time
 from gpumerge_cli.order.base import Meant
 from gpumerge_cli.order.kinds import Order
@@ -119,7 +119,9 @@ def _sort_hint(order: Order, *, unique: bool, join: JoinContext | None, headed: 
         return "sort it with -u first"
     if not order.item_word:
         return "sort it first"
-    sources = [key.kind.source for key in order.text.keys if key.kind.source] if order.text is not None else []
+    sources = (
+        [key.kind.file_option for key in order.text.keys if key.kind.file_option] if order.text is not None else []
+    )
     if sources:
         return f"sort it first, and give both commands the same --{sources[0]}"
     if order.plain_lines and not headed and not order.by_key() and not any(order.ways):

@@ -9,12 +9,12 @@ from functools import partial
 
 from gpumerge_cli.buffers import allocate
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, doubt_of
 from gpumerge_cli.formats.format import Format
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import torn_way_out
+from gpumerge_cli.formats.likely_header import is_header
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder

@@ -83,7 +83,7 @@ def records_of(
         known = zip(sources, shapes or [None] * len(sources), strict=True)
         shape = reduce(or_, (one or csv_shape_of(each.file, dialect.separator, each.prefixed) for each, one in known))
     # then a quote written twice counts
-    counted = any(key.start_char or key.kind.source or key.kind.typed or key.null_values for key in order.keys)
+    counted = any(key.start_char or key.kind.file_option or key.kind.typed or key.null_values for key in order.keys)
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
         fields = partial(write_fields, returns=not ends)
         copied = [_copied(source, number, fields, order, progress) for number, source in enumerate(sources)]

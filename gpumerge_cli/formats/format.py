@@ -15,13 +15,17 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.order.rules import LINES, Spelling
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from gpumerge_cli.extents import DecompressedCopy
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
+    from gpumerge_cli.formats.tables.facts import TablesFacts
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -175,6 +179,17 @@ class Format(ABC):
         """
         (line,) = words
         return line
+
+    def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
+        """The writer of rows with an Arrow schema as text, to a file with this suffix; None if it writes none.
+
+        Raises OutputError for columns that it cannot hold.
+        """
+        return None
+
+    def facts(self, names: Sequence[str], layouts: Sequence[Layout], stack: ExitStack) -> TablesFacts:
+        """The facts of tables, which the stack closes. Raises InputError."""
+        raise NotImplementedError
 
     def header(self, dtype: Dtype, count: int) -> bytes:
         """The bytes before `count` items of a dtype, always of one length; b"" if there are none."""

@@ -33,6 +33,8 @@ from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.settings import TableSettings
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -286,9 +288,7 @@ def open_sink(
     """
     if written.rows is not None:
         return _open_rows(name, layout, written.rows, most, line_end)
-    if compression in COLUMN_COMPRESSIONS and compression not in COMPRESSIONS:
-        what = f"--compression {compression}: only the columns of tables are compressed so"
-        raise UsageError(what, way_out=f"use {', '.join(COMPRESSIONS)}")
+    _refuse_column_compression(compression)
     codec = output_codec(name, compression, plain=layout.items.plain)
     compress = None if codec is None else codec.compressor()
     end = b"" if codec is None else codec.end()
@@ -331,13 +331,13 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
+    text = next(filter(None, (one.text_writer(rows.schema, suffix) for one in FORMATS.values())), None)
+    if text is not None:
+        writer = _text_writer(name, text, rows.settings)
+        return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
     if compression_of(name):
         what = "an output of rows is not compressed as a whole"
         raise OutputError(what, where=name, way_out=f"name it {inner_name(name)}")
-    compression = rows.settings.compression
-    if compression is not None and compression not in COLUMN_COMPRESSIONS:
-        what = f"--compression {compression}: columns of tables are not compressed so"
-        raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
     named = format_of_suffix(suffix) if suffix else None
     if named is not None and not isinstance(named, RowFormat):
         raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
@@ -348,5 +348,28 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
-    writer = format.writer(rows.schema, rows.settings)
-    return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
+    return RowSink(
+        open_output(name, most),
+        rows,
+        format.writer(rows.schema, rows.settings),
+        line_end=line_end[0] if line_end else None,
+    )
+
+
+def _text_writer(name: str, text: TableWriter, settings: TableSettings) -> TableWriter:
+    """The writer of rows as text, compressed as the suffix or --compression says. Raises OutputError, UsageError."""
+    from gpumerge_cli.formats.tables.text_writers import CompressedText
+
+    if settings.level is not None or settings.group is not None:
+        option = "--compression-level" if settings.level is not None else "--row-group-size"
+        raise UsageError(f"{option}: the output is text, not a table", way_out="leave it out")
+    _refuse_column_compression(settings.compression)
+    codec = output_codec(name, settings.compression)
+    return text if codec is None else CompressedText(text, codec.compressor(), codec.end())
+
+
+def _refuse_column_compression(compression: str | None) -> None:
+    """Raise UsageError for a --compression that only columns of tables have."""
+    if compression in COLUMN_COMPRESSIONS and compression not in COMPRESSIONS:
+        what = f"--compression {compression}: only the columns of tables are compressed so"
+        raise UsageError(what, way_out=f"use {', '.join(COMPRESSIONS)}")

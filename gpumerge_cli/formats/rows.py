@@ -29,12 +29,15 @@ from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from gpumerge_cli.formats.tables.apart import Apart
+    from gpumerge_cli.formats.tables.facts import TablesFacts
     from gpumerge_cli.formats.tables.items import Form
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import Table, TableWriter
 
-MOST_ROWS = 1 << 20
+MOST_ROWS = 1 << 18
 """The most rows of a group that is written."""
 GROUP_BYTES = 128 << 20
 """The most bytes of values of a group that is written."""
@@ -82,10 +85,10 @@ class RowFormat(Format):
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
         from gpumerge_cli.formats.tables.apart import WrongRangeError
+        from gpumerge_cli.formats.tables.facts import SortedColumn
         from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
         from gpumerge_cli.formats.tables.key_columns import key_columns
-        from gpumerge_cli.formats.tables.settings import SortedColumn
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         tables = [source.table for source in opened]
@@ -103,22 +106,23 @@ class RowFormat(Format):
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=tables[0])
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, layout.purpose, settings)
-        apart = self._apart(tables, form, settings) if layout.purpose.copies else []
+        apart = self._apart(tables, form, settings) if layout.purpose.copies else None
         try:
             found = _all_items(opened, form, order, progress, apart)
         except WrongRangeError:
-            apart = []
+            apart = None
             found = _all_items(opened, form, order, progress, apart)
         gather = Gather(tables, rows, layout.purpose.memory // 4, order.item_bytes, settings)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
 
-    def _apart(self, tables: Sequence[Table], form: Form, settings: TableSettings) -> list[Apart]:
-        """The groups of the tables that an output of this format takes as they are."""
+    def _apart(self, tables: Sequence[Table], form: Form, settings: TableSettings) -> list[Apart] | None:
+        """The groups of the tables that an output of this format takes as they are, None for none."""
         from gpumerge_cli.formats.tables.apart import groups_apart
 
-        return groups_apart(tables, form, self.writer(tables[0].schema, settings).takes)
+        found = groups_apart(tables, form, self.writer(tables[0].schema, settings).takes)
+        return found if any(one.groups for one in found or ()) else None
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         """See Format."""
@@ -127,6 +131,18 @@ class RowFormat(Format):
             return tuple(Column(field.name, str(field.type)) for field in self._table(file).schema)
         finally:
             file.close()
+
+    def facts(self, names: Sequence[str], layouts: Sequence[Layout], stack: ExitStack) -> TablesFacts:
+        """See Format. Raises InputError for a key that is not a column."""
+        from gpumerge_cli.formats.tables.about import about_tables
+
+        tables = []
+        for name, layout in zip(names, layouts, strict=True):
+            file = open_input(name, plain=layout.items.plain)
+            stack.callback(file.close)
+            assert isinstance(layout.format, RowFormat), "of tables"
+            tables.append(layout.format._table(file))
+        return about_tables(tables, layouts[0])
 
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""
@@ -203,9 +219,9 @@ def _all_items(
     form: Form,
     order: Order,
     progress: Callable[[int, float], None],
-    apart: Sequence[Apart],
+    apart: Sequence[Apart] | None,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. apart: groups that two items stand for; () for none."""
+    """The items of all tables. apart: groups that two items stand for; None for none."""
     found: list[FixedItems | TextItems] = []
     try:
         for number, one in enumerate(opened):

@@ -255,7 +255,7 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
             (
                 f"{command} --field a {option}",
                 "a.i32 is binary: --field does not name columns of it; "
-                "leave --header, -t and --format text out, or name it .csv if it is text",
+                "leave --header, -t and --format text out, or rename it if it is text",
             )
             for command, option in (
                 *product(("merge a.i32", "sort a.i32", "check a.i32"), ("--format text", "--header 1", "-t ,")),

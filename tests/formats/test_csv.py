@@ -99,7 +99,7 @@ def test_records_as_they_stand_compare_as_the_parser_has_it(
     (tmp_path / "a.csv").write_bytes(text)
     source = LineSource(SeekableInput(str(tmp_path / "a.csv")))
     records = records_of([source], order)
-    counted = any(key.kind.source or key.kind.typed for key in order.keys)
+    counted = any(key.kind.file_option or key.kind.typed for key in order.keys)
     assert records.order.quoted or counted
     (made,) = records.sources
     items, at = [], 0

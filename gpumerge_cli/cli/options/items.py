@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
+from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
 from gpumerge_cli.formats.names import FORMAT_NAMES
 from gpumerge_cli.order.equals import SETS
 from gpumerge_cli.order.key_kinds import KINDS, LETTERS, TYPED_WORDS
@@ -194,6 +194,17 @@ ORDER = (
         "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
         "line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
+    ),
+    Option(
+        "field", "Order", ("info",),
+        "The key of tables, as city or a.b:r; by default, the one by which the first of them says that it is sorted.",
+        kind="text", placeholder="NAMES", multiple=True, project=True,
+        needs=Needs(("files",), "{option} is a key of tables", "name some"),
+    ),
+    Option(
+        "nulls", "Order", ("info",), "The place of nulls in the order; last by default.",
+        kind="text", choices=("first", "last"), project=True,
+        needs=Needs(("files",), "{option} is about tables", "name some"),
     ),
     Option(
         "field", "Order", ("generate",),

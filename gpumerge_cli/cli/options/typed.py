@@ -201,6 +201,9 @@ class GenerateOptions(RecordOptions, QuietOptions):
 class InfoOptions(QuietOptions):
     """gpumerge info."""
 
+    files: tuple[str, ...]
+    field: tuple[str, ...]
+    nulls: Literal["first", "last"] | None
     json: bool
     measure: bool
     config: bool

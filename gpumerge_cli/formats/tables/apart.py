@@ -45,19 +45,19 @@ class Apart:
         return sum(table.group_rows[group] - _ITEMS for group in self.groups)
 
 
-def groups_apart(tables: Sequence[Table], form: Form, takes: Callable[[Table, int], bool]) -> list[Apart]:
-    """The groups of each table that are apart; [] if there are none, or nobody knows.
+def groups_apart(tables: Sequence[Table], form: Form, takes: Callable[[Table, int], bool]) -> list[Apart] | None:
+    """The groups of each table that are apart; None if nobody knows.
 
     takes: whether the output takes a group as it is; others are not wanted.
     """
     if not form.is_fixed and any(key.column.kind or key.reverse for key in form.keys):
-        return []  # images do not compare as bytes
+        return None  # images do not compare as bytes
     ranges: list[list[KeyRange]] = []
     for one_table in tables:
-        found = [_range_of(one_table, number, form) for number in range(len(one_table.group_rows))]
+        found = [key_range(one_table, number, form) for number in range(len(one_table.group_rows))]
         known = [one for one in found if one is not None]
         if len(known) < len(found):
-            return []
+            return None
         ranges.append(known)
     everything = sorted(
         (*one, of_table, number) for of_table, some in enumerate(ranges) for number, one in enumerate(some)
@@ -72,8 +72,6 @@ def groups_apart(tables: Sequence[Table], form: Form, takes: Callable[[Table, in
             if other is not None and (other >= begin if is_forward else other <= begin):
                 apart[of_table].discard(number)
             farthest = _two_farthest([*farthest, (end, of_table)], is_forward)
-    if not any(apart):
-        return []
     return [Apart(frozenset(some), one) for some, one in zip(apart, ranges, strict=True)]
 
 
@@ -132,7 +130,7 @@ def _two_farthest(reaches: Sequence[tuple[bytes, int]], is_forward: bool) -> lis
     return found[:2]
 
 
-def _range_of(table: Table, group: int, form: Form) -> KeyRange | None:
+def key_range(table: Table, group: int, form: Form) -> KeyRange | None:
     """The range of the first keys of a group by its statistics; None if these do not say it."""
     key = form.keys[0]
     extremes = table.extremes(group, key.column.path)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
 from gpumerge_cli.formats.tables.table import Table
 from gpumerge_cli.formats.tables.taking import rows_at
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 1 << 17
 """The most rows of a batch."""
+_LARGEST_BATCH, _LEAST_BATCH = 16 << 20, 16 << 10
+_BATCHES = 4
+"""A batch takes one of so many shares of the memory of its table."""
 
 
 def batch_rows(table: Table, columns: list[str] | None, nbytes: int) -> int:
@@ -33,19 +38,37 @@ class _Kept:
         self.start = start
         self.batch = batch
         self.left = batch.num_rows
+        self.nbytes = bytes_in_memory(batch)
 
     @property
     def stop(self) -> int:
         return self.start + int(self.batch.num_rows)
 
 
-class Cursor:
-    """Takes rows from a table. memory: bytes of batches that it may keep."""
+class KeptMemory:
+    """The memory of batches that the cursors of several tables keep. most: its bytes."""
 
-    def __init__(self, table: Table, memory: int) -> None:
+    def __init__(self, most: int, tables: int) -> None:
+        self.batch_bytes = max(_LEAST_BATCH, min(_LARGEST_BATCH, most // _BATCHES // max(1, tables)))
+        """The bytes of a batch."""
+        self._most = most
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def is_over(self, change: int) -> bool:
+        """Whether too much is held after a change by so many bytes."""
+        with self._lock:
+            self._held += change
+            return self._held > self._most
+
+
+class Cursor:
+    """Takes rows from a table."""
+
+    def __init__(self, table: Table, memory: KeptMemory) -> None:
         self._table = table
         self._memory = memory
-        self._rows = batch_rows(table, None, memory // 4)
+        self._rows = batch_rows(table, None, memory.batch_bytes)
         self._kept: list[_Kept] = []
         self._batches: Iterator[Any] = iter(())
         self._end = 0
@@ -86,13 +109,19 @@ class Cursor:
                 yield kept
         while self._end < high:
             self._go_to(max(low, self._end))
-            batch = next(self._batches)
+            batch = next(self._batches, None)
+            if batch is None:
+                what = f"it ends at row {self._end}, and says that it has {self._table.rows}"
+                raise InputError(what, where=self._table.name, way_out="copy or write it again")
             kept = _Kept(self._end, batch)
+            self._memory.is_over(kept.nbytes)
             self._end = kept.stop
             if kept.stop > low:
                 self._kept.append(kept)
                 yield kept
                 self._drop()
+            else:
+                self._memory.is_over(-kept.nbytes)
 
     def _go_to(self, row: int) -> None:
         """Leave out groups that lie whole ahead of a row."""
@@ -106,9 +135,9 @@ class Cursor:
     def _drop(self) -> None:
         """Drop batches that were asked for, and the oldest ones if too many are kept."""
         kept = [one for one in self._kept if one.left > 0]
-        size = sum(one.batch.nbytes for one in kept)
-        while len(kept) > 1 and size > self._memory:
-            size -= kept.pop(0).batch.nbytes
+        over = self._memory.is_over(-sum(one.nbytes for one in self._kept if one.left <= 0))
+        while len(kept) > 1 and over:
+            over = self._memory.is_over(-kept.pop(0).nbytes)
         self._kept = kept
 
 

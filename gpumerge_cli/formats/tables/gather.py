@@ -11,11 +11,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.formats.tables.cursor import Cursor, RowsInMemory
+from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
+from gpumerge_cli.formats.tables.dictionaries import table_of
 from gpumerge_cli.formats.tables.references import END, WHOLE, places, references, references_of
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
+
+_FEW = 1 << 16
+"""Numbers below it are sorted by their digits."""
 
 
 class WholeGroup:
@@ -54,8 +58,8 @@ class Gather:
         """About the bytes of the rows of each table in memory."""
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
-        each = memory // max(1, len(tables))
-        self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, each) for one in tables]
+        kept = KeptMemory(memory, len(tables))
+        self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, kept) for one in tables]
 
     def parts(self, found: NDArray[np.uint64], most: int) -> Iterator[NDArray[np.uint64] | WholeGroup]:
         """References by parts: at most so many of rows, or a whole group."""
@@ -75,13 +79,13 @@ class Gather:
         return references_of(items, self._item_bytes)
 
     def rows(self, found: NDArray[np.uint64]) -> pa.Table:
-        """The rows of references, in their order; from any thread. Raises InputError."""
+        """The rows of references, in their order; from any thread. Columns may be dictionaries. Raises InputError."""
         with arrow_errors(self._name):
             return self._rows(found)
 
     def _rows(self, found: NDArray[np.uint64]) -> pa.Table:
         inputs, rows = places(found)
-        order = np.argsort(inputs, kind="stable")
+        order = np.argsort(inputs.astype(np.uint16) if len(self._tables) <= _FEW else inputs, kind="stable")
         batches: list[Any] = []
         inputs, rows = inputs[order], rows[order]
         edges = [0, *(np.flatnonzero(np.diff(inputs)) + 1).tolist(), len(inputs)]
@@ -90,9 +94,9 @@ class Gather:
                 batches += self._cursors[int(inputs[low])].taken(rows[low:high])
         if not batches:
             return self.schema.empty_table()
-        table = pa.Table.from_batches(batches)
+        table = table_of(batches, self.schema)
         if len(edges) == 2:
             return table
         index = np.empty(len(order), np.int64)
         index[order] = np.arange(len(order))
-        return rows_at(table.unify_dictionaries(), index)
+        return rows_at(table, index)

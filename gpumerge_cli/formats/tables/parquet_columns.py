@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.tables import thrift
 from gpumerge_cli.formats.tables.parquet_facts import (
     ColumnField,
@@ -16,6 +15,7 @@ from gpumerge_cli.formats.tables.parquet_facts import (
     structs_in,
     value_in,
 )  # fmt: skip
+from gpumerge_cli.formats.tables.table import StoredColumn
 from gpumerge_cli.formats.tables.thrift import BINARY, LIST, DamagedError, Struct
 
 CODECS = ("none", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4")
@@ -28,22 +28,11 @@ _ENCODINGS = {
     9: "BYTE_STREAM_SPLIT",
 }
 """Those of values that a writer chooses on purpose, by their numbers."""
+_FEW = 10_000
+"""A large share of fewer values may be distinct, even if it is not of more values."""
 _DATA_PAGES = (0, 3)
 _INT32, _INT64, _INT96 = 1, 2, 3
 _DECIMAL = 5
-
-
-@dataclass(frozen=True)
-class StoredColumn:
-    """The form in which a group stores a leaf of the schema."""
-
-    path: tuple[str, ...]
-    codec: str
-    """One of CODECS."""
-    dictionary: bool
-    """Whether most of its pages refer to a dictionary."""
-    encoding: str
-    """That of values without a dictionary; "" for the usual one."""
 
 
 def stored_columns(footer: ParquetFooter, number: int | None = None) -> tuple[StoredColumn, ...]:
@@ -99,7 +88,17 @@ def _stored(column: Struct) -> StoredColumn:
         chosen = next((one for one in encodings if one in _DICTIONARIES or one in _ENCODINGS), 0)
         pages[chosen] = 1
     usual = max(pages, key=lambda encoding: pages[encoding], default=0)
-    return StoredColumn(path, codec, usual in _DICTIONARIES, _ENCODINGS.get(usual, ""))
+    dictionary = usual in _DICTIONARIES
+    is_whole = not pages.keys() - set(_DICTIONARIES)  # else it was given up as too large
+    pays = dictionary and is_whole and _pays(column)
+    return StoredColumn(path, codec, dictionary, pays, _ENCODINGS.get(usual, ""))
+
+
+def _pays(column: Struct) -> bool:
+    if ColumnField.dictionary_page_offset not in column or number_in(column, ColumnField.num_values) < _FEW:
+        return True
+    size = number_in(column, ColumnField.data_page_offset) - number_in(column, ColumnField.dictionary_page_offset)
+    return 2 * size < number_in(column, ColumnField.total_compressed_size)
 
 
 def _elements(footer: ParquetFooter) -> list[Struct]:

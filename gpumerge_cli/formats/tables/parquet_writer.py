@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gpumerge_cli.errors import OutputError, UsageError
+from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS
 from gpumerge_cli.formats.tables.parquet_columns import has_integer_decimals, is_int96, shape_of, stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import (
     MAGIC,
@@ -39,6 +40,7 @@ class ParquetWriter(TableWriter):
     """
 
     head = MAGIC
+    takes_dictionaries = True
 
     def __init__(self, schema: pa.Schema, settings: TableSettings) -> None:
         self._schema = _without_ranges(schema)
@@ -98,7 +100,7 @@ class ParquetWriter(TableWriter):
     def _file(self, rows: pa.Table) -> memoryview:
         """The rows as a file of one group."""
         out = pa.BufferOutputStream()
-        with pq.ParquetWriter(out, self._schema, **self._options) as writer:
+        with pq.ParquetWriter(out, rows.schema, **self._options) as writer:
             writer.write_table(rows, row_group_size=max(1, rows.num_rows))
         return memoryview(out.getvalue())
 
@@ -116,6 +118,9 @@ class ParquetWriter(TableWriter):
 
 def _options(settings: TableSettings, like: ParquetFooter | None) -> dict[str, Any]:
     """The options of pyarrow's writer. like: the footer of the first input; None if that is not Parquet."""
+    if settings.compression is not None and settings.compression not in COLUMN_COMPRESSIONS:
+        what = f"--compression {settings.compression}: columns of tables are not compressed so"
+        raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
     stored = () if like is None else stored_columns(like)
     options: dict[str, Any] = {
         "version": "2.6",  # types that all readers of the last years know
@@ -129,7 +134,7 @@ def _options(settings: TableSettings, like: ParquetFooter | None) -> dict[str, A
         codecs = {".".join(one.path): _USUAL if one.codec in _UNWRITABLE else one.codec for one in stored}
         options["compression"] = codecs if len(set(codecs.values())) > 1 else next(iter(codecs.values()))
     if stored:
-        options["use_dictionary"] = [".".join(one.path) for one in stored if one.dictionary]
+        options["use_dictionary"] = [".".join(one.path) for one in stored if one.pays]
         encodings = {".".join(one.path): one.encoding for one in stored if one.encoding}
         options["column_encoding"] = encodings or None
     if like is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.formats.tables.facts import SortedColumn
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.table import Table
@@ -18,16 +19,6 @@ class GroupSize:
     """None for any number."""
     nbytes: int | None = None
     """Bytes of values in memory; None for any number."""
-
-
-@dataclass(frozen=True)
-class SortedColumn:
-    """A column by which rows are sorted, as columns of its type usually compare."""
-
-    path: tuple[str, ...]
-    """Its name, then those of fields of structs."""
-    reverse: bool
-    nulls_first: bool
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,44 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import GpumergeError, InputError
+from gpumerge_cli.formats.tables.facts import SortedColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _LONGEST = 200
+
+
+@dataclass(frozen=True)
+class StoredColumn:
+    """The form in which a file stores a column, or a field of one."""
+
+    path: tuple[str, ...]
+    codec: str
+    """The compression as --compression has it; "" for another one."""
+    dictionary: bool
+    """Whether most of its pages refer to a dictionary."""
+    pays: bool
+    """Whether all pages refer to that dictionary, and it is smaller than they are."""
+    encoding: str
+    """That of values without a dictionary; "" for the usual one."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The form in which a file holds its rows."""
+
+    nbytes: int = 0
+    """The bytes of the file."""
+    created_by: str = ""
+    """The program that wrote it."""
+    columns: tuple[StoredColumn, ...] = ()
+    """Those of its largest group, fields apart."""
+    group_bytes: tuple[int, ...] = ()
+    sorted_by: tuple[SortedColumn, ...] = ()
+    """The first columns by which all groups say that they are sorted."""
 
 
 class Table(ABC):
@@ -58,6 +90,11 @@ class Table(ABC):
         """
         return None
 
+    @property
+    def stored(self) -> Stored:
+        """The form in which the file holds its rows, as far as it says it. Raises InputError."""
+        return Stored()
+
     @abstractmethod
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """About the bytes of all rows in memory. columns: see batches."""
@@ -79,6 +116,8 @@ class TableWriter(ABC):
 
     head: bytes = b""
     """The bytes before all rows."""
+    takes_dictionaries: bool = False
+    """Whether columns may be dictionaries where the schema has their values."""
 
     @abstractmethod
     def encoded(self, rows: pa.Table) -> Any:
