@@ -15,6 +15,7 @@ _EXTRAS = {
     "isal": "compressed",
     "matplotlib": "plot",
     "obstore": "stores",
+    "pyarrow": "tables",
 }
 """The extras of gpumerge that install these libraries."""
 _PACKAGES = {

@@ -87,6 +87,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder to work in, with files of the names that documents use."""
     from gpumerge_cli.cli.app import invoke
 
+    pyarrow, parquet = needs.library("pyarrow"), needs.library("pyarrow.parquet")
     monkeypatch.chdir(tmp_path)
     for name in ("samples", "results"):
         shutil.copytree(ROOT / "data" / name, f"data/{name}")
@@ -116,6 +117,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("orders.csv").write_text("when,what\n01/12/2024,tea\n03/11/2024,rice\n")
     Path("visits.csv").write_text("at,who\n2024-12-01T10:00:00Z,ann\n")
     Path("orders2.csv").write_text("at,what\n2024-12-01 11:00:00+01:00,tea\n")
+    for name, ids in (("monday", [1, 3, 3, 7]), ("tuesday", [2, 3, 9]), ("hour-00", [1, 2]), ("hour-01", [3, 4])):
+        table = pyarrow.table({"id": ids, "name": [f"name {number}" for number in range(len(ids))]})
+        parquet.write_table(table, f"{name}.parquet")
     trades = np.array([(7, 1.5), (3, 2.5)], [("id", "u4"), ("price", "f8")])
     np.save("trades1.npy", trades)
     np.save("trades2.npy", trades)

@@ -14,6 +14,8 @@ from tests.needs import library
 pa, pq = library("pyarrow"), library("pyarrow.parquet")
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
+from gpumerge_cli.cli.options.commands import command  # noqa: E402
+from gpumerge_cli.formats.rows import GROUP_BYTES, MOST_ROWS  # noqa: E402
 
 
 def numbers(count: int = 1000) -> Any:
@@ -184,3 +186,8 @@ def test_old_timestamps_and_decimals_keep_their_form(tmp_path: Path) -> None:
     assert [column(out, name).physical_type for name in ("id", "cost")] == ["INT96", "INT32"]
     out = written(tmp_path, table)
     assert [column(out, name).physical_type for name in ("id", "cost")] == ["INT64", "FIXED_LEN_BYTE_ARRAY"]
+
+
+def test_help_says_the_usual_size_of_groups() -> None:
+    words = " ".join(option.help for option in command("merge").options if option.name == "row-group-size")
+    assert f"{GROUP_BYTES >> 20} MiB, but at most {MOST_ROWS:,} rows" in words
