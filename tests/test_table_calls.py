@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import random
+import sys
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
@@ -324,6 +325,45 @@ def test_objects_of_other_columns_go_along() -> None:
     assert found["id thing"].tolist() == frame["id thing"].tolist()[::-1]
     with pytest.raises(UsageError, match=r"pandas.DataFrame: .*; cast the column, or leave it out"):
         sort_table(frame, "id thing")
+
+
+def test_columns_of_any_type_go_along() -> None:
+    """Those of which pyarrow takes no rows, too."""
+    table = pa.table(
+        {
+            "id": [2, 3, 1],
+            "view": pa.array([["a"], None, ["b", "c"]], pa.list_(pa.string_view())),
+            "lists": pa.array([[1], [2, 3], None], pa.list_view(pa.int8())),
+            "map": pa.array([[("k", 1)], [], None], pa.map_(pa.string(), pa.int8())),
+            "uuid": pa.array([b"a" * 16, None, b"b" * 16], pa.uuid()),
+            "mixed": pa.UnionArray.from_sparse(pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.nulls(3)]),
+            "none": pa.nulls(3),
+        }
+    )  # fmt: skip
+    found = sort_table(table, "id")
+    assert found.schema.equals(table.schema)
+    assert found.to_pylist() == [table.to_pylist()[row] for row in (2, 0, 1)]
+    assert merge_tables([found, found], "id").to_pylist() == [row for row in found.to_pylist() for _ in range(2)]
+
+
+def test_pyarrow_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"read by pyarrow, which is not installed; pip install 'gpumerge\[tables\]'"):
+        sort_table(pl.DataFrame({"id": [1]}), "id")
+
+
+def test_types_of_polars(rng: random.Random) -> None:
+    rows = 40
+    numbers = pl.Series("n", [rng.choice([None, *range(-3, 4)]) for _ in range(rows)], dtype=pl.Int64)
+    for type in (
+        pl.Int8, pl.Float32, pl.Decimal(20, 3), pl.Date, pl.Time, pl.Duration("ms"), pl.Datetime("us", "Europe/Berlin"),
+        pl.Boolean, pl.String, pl.Binary,
+    ):  # fmt: skip
+        of_type = numbers.cast(pl.String).cast(type) if type in (pl.String, pl.Binary) else numbers.abs().cast(type)
+        frame = pl.DataFrame({"a": of_type, "row": range(rows)})
+        for down in (False, True):
+            expected = frame.sort("a", descending=down, nulls_last=True, maintain_order=True)
+            assert sort_table(frame, ("a", "descending" if down else "ascending")).equals(expected)
 
 
 def test_texts_beyond_32_bit_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
