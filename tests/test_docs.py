@@ -35,6 +35,9 @@ DOCUMENTS = [
 
 _SET_UP = "python3 -m venv .venv && .venv/bin/pip install -q"
 _LITTLE = "--repeat 1 --backend cpu"
+APP = """{"at":"2024-03-01T12:00:00Z","event":{"id":3},"user":{"name":"ann"}}
+{"at":"2024-03-01T13:00:00Z","event":{"id":7},"user":{"name":"bob"}}
+"""
 INSTEAD = {
     # An environment of its own each: tests/test_wheel.py does the first, the second is how the tests were started.
     f"{_SET_UP} . && .venv/bin/gpumerge merge data/samples/a.i32 data/samples/b.i32 -o merged.i32": "",
@@ -139,6 +142,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, number in (("c.csv", 1), ("d.csv", 2)):
         Path(name).write_text(f'id,text\n{number},"a \\"b\\""\n')
     Path("sequences.fa").write_text(">b\nGATT\n>a\nACA\n")
+    Path("app1.jsonl").write_text(APP)
+    Path("app2.jsonl").write_text('{"at":"2024-03-01T09:00:00Z","event":{"id":9},"user":{"name":"joe"}}\n')
     Path("sales.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
 
 

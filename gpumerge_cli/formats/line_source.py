@@ -180,6 +180,14 @@ class LineSource(EndedSource):
             start = low + end if end else min(self._file.size, self.item_end(low))
             count += 1
 
+    doubted: bool = True
+    """Whether its lines are looked at for a header that no option names, and for keys that are empty."""
+
+    @property
+    def header_known(self) -> bool:
+        """Whether an option says that the file has a header, or its format that it has none."""
+        return bool(self.requested_header) or not self.doubted
+
     def skipped_ahead(self, start: int) -> int:
         """The bytes of lines of the file ahead of the item at `start` that are neither items nor its header."""
         return 0

@@ -15,7 +15,14 @@ from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name,
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
 from gpumerge_cli.formats.format import FORMATS, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, implied_format, is_binary
+from gpumerge_cli.formats.kinds.lookup import (
+    dtype_of,
+    format_names,
+    format_of_suffix,
+    implied_format,
+    is_binary,
+    means_table,
+)
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal
@@ -207,6 +214,10 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
                 return ""
             way_out = "name it .txt" + (", or use --format text" if layout.items.plain else "")
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out=way_out)
+        if layout.format.named_by_path and means_table(suffix):
+            usual = next(iter(layout.format.suffixes))
+            what = f"{layout.format.word} cannot be written as {suffix}"
+            raise OutputError(what, where=name, way_out=f"name it {usual}")
         foreign = foreign_of(suffix)
         is_given = layout.items.plain or layout.items.tells_format
         if named and not is_given and foreign is not None and not foreign.text:
