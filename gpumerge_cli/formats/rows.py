@@ -250,7 +250,7 @@ def _items_of(
     """The items of table `number`, in a temporary file. apart, checks: see _all_items."""
     from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
     from gpumerge_cli.formats.tables.cursor import batch_rows
-    from gpumerge_cli.formats.tables.table import arrow_errors
+    from gpumerge_cli.formats.tables.table import reading
 
     table = origin.table
     columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
@@ -264,11 +264,10 @@ def _items_of(
         else:
             made = items_of_rows(number, table, batches(), form, apart)
         done = 0
-        with arrow_errors(table.name):
-            for items, rows in made:
-                out.write(items)
-                done += rows
-                progress(rows / table.rows)
+        for items, rows in reading(table.name, made):  # errors of writing are not those of the table
+            out.write(items)
+            done += rows
+            progress(rows / table.rows)
         if done != table.rows:
             what = f"it has {done} rows, and says that it has {table.rows}"
             raise InputError(what, where=table.name, way_out="copy or write it again")

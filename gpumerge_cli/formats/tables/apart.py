@@ -142,7 +142,9 @@ def items_as_stated(
         end = table.starts[group]
         batches = batches_from(bisect_right(table.starts, at) - 1) if at < end else iter(())
         while at < end:
-            batch = next(batches)
+            batch = next(batches, None)
+            if batch is None:  # fewer rows than the file says
+                return
             batch = batch.slice(0, min(batch.num_rows, end - at))
             yield form.items(batch, references(number, at, batch.num_rows)), batch.num_rows
             at += batch.num_rows
