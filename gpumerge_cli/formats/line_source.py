@@ -134,6 +134,8 @@ class LineSource(EndedSource):
         """The bytes of the file's items, of which this is a copy with longer or shorter lines; None for others."""
         self.returns: Returns | None = None
         """Describes the carriage returns that this copy of a file lacks; None for others."""
+        self.is_rearranged = False
+        """Whether the columns of the file are others, so that no place in it is known."""
         self.left_out = ""
         """The names of columns of the file that its lines have not, as in a header."""
         self.header_count = 0
@@ -220,6 +222,7 @@ class LineSource(EndedSource):
         """
         copy = (kind or LineSource)(self._file.replaced(write), terminator, self.requested_header, marked=self.marked)
         copy.left_out, copy.origin, copy.returns = self.left_out, self.origin, self.returns
+        copy.is_rearranged = self.is_rearranged
         return copy
 
     def place_in_file(self, position: int) -> int | None:

@@ -112,7 +112,7 @@ class RowFormat(Format):
         except WrongRangeError:
             apart = None
             found = _all_items(opened, form, order, progress, apart)
-        gather = Gather(tables, rows, layout.purpose.memory // 4, order.item_bytes, settings)
+        gather = Gather(tables, tables[0].schema, rows, layout.purpose.memory // 4, order.item_bytes, settings)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
@@ -245,15 +245,22 @@ def _items_of(
     """The items of table `number`, in a temporary file."""
     from gpumerge_cli.formats.tables.apart import items_of_rows
     from gpumerge_cli.formats.tables.cursor import batch_rows
+    from gpumerge_cli.formats.tables.table import arrow_errors
 
     table = origin.table
     columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
 
     def write(out: IO[bytes]) -> None:
         batches = table.batches(columns, 0, batch_rows(table, columns, _BATCH_BYTES))
-        for items, rows in items_of_rows(number, table, batches, form, apart):
-            out.write(items)
-            progress(rows / table.rows)
+        done = 0
+        with arrow_errors(table.name):
+            for items, rows in items_of_rows(number, table, batches, form, apart):
+                out.write(items)
+                done += rows
+                progress(rows / table.rows)
+        if done != table.rows:
+            what = f"it has {done} rows, and says that it has {table.rows}"
+            raise InputError(what, where=table.name, way_out="copy or write it again")
 
     return _source_of(origin.file.beside(write), form, order, origin)
 
@@ -286,7 +293,7 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(_source_of(spool(partial(_write, b""), 0), form, order, first))
-    gather = Gather(tables, rows, purpose.memory // 4, order.item_bytes, settings)
+    gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
 
 

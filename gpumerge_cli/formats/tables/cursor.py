@@ -76,7 +76,7 @@ class Cursor:
         self._lock = threading.Lock()
         self._begun = False
 
-    def taken(self, rows: NDArray[np.int64]) -> list[pa.RecordBatch]:
+    def taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """These rows, which ascend, in batches. From any thread. Raises InputError."""
         with self._lock:
             found = self._taken(rows)
@@ -84,9 +84,16 @@ class Cursor:
             return found
         return Cursor(self._table.again(), self._memory)._taken(rows)
 
-    def _taken(self, rows: NDArray[np.int64]) -> list[pa.RecordBatch]:
+    def _taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """The rows, but for those whose batches are not kept any more."""
         found, at = [], 0
+        if isinstance(rows, range):
+            for kept in self._covering(rows.start, rows.stop):
+                low, high = max(rows.start, kept.start), min(rows.stop, kept.stop)
+                found.append(kept.batch.slice(low - kept.start, high - low))
+                kept.left -= high - low
+            self._drop()
+            return found
         for kept in self._covering(int(rows[0]), int(rows[-1]) + 1):
             at += int(np.searchsorted(rows[at:], kept.start))
             stop = int(np.searchsorted(rows[at:], kept.stop)) + at
@@ -150,8 +157,10 @@ class RowsInMemory(Table):
         self.group_rows = [rows.num_rows]
         self._rows = rows
 
-    def taken(self, rows: NDArray[np.int64]) -> list[pa.RecordBatch]:
+    def taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """See Cursor."""
+        if isinstance(rows, range):
+            return list(self._rows.slice(rows.start, len(rows)).to_batches())
         found: list[pa.RecordBatch] = rows_at(self._rows, rows).to_batches()
         return found
 

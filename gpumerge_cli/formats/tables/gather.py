@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
 from gpumerge_cli.formats.tables.dictionaries import table_of
-from gpumerge_cli.formats.tables.references import END, WHOLE, places, references, references_of
+from gpumerge_cli.formats.tables.references import (
+    END,
+    WHOLE,
+    has_few_inputs,
+    places,
+    ranges_of,
+    references,
+    references_of,
+)
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
@@ -39,15 +47,21 @@ class WholeGroup:
 class Gather:
     """Finds rows.
 
-    tables: by the numbers in references; they have the same columns. group_rows: the most rows of a group of an output.
-    memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines. settings: those of the output that
-    the inputs give.
+    tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
+    rows of a group of an output. memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines.
+    settings: those of the output that the inputs give.
     """
 
     def __init__(
-        self, tables: Sequence[Table], group_rows: int, memory: int, item_bytes: int, settings: TableSettings
+        self,
+        tables: Sequence[Table],
+        schema: pa.Schema,
+        group_rows: int,
+        memory: int,
+        item_bytes: int,
+        settings: TableSettings,
     ) -> None:
-        self.schema = tables[0].schema
+        self.schema = schema
         """The columns of the rows."""
         self.group_rows = group_rows
         self._name = tables[0].name
@@ -58,6 +72,7 @@ class Gather:
         """About the bytes of the rows of each table in memory."""
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
+        self._has_few = has_few_inputs(len(tables)) and not any(isinstance(one, RowsInMemory) for one in tables)
         kept = KeptMemory(memory, len(tables))
         self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, kept) for one in tables]
 
@@ -84,6 +99,12 @@ class Gather:
             return self._rows(found)
 
     def _rows(self, found: NDArray[np.uint64]) -> pa.Table:
+        whole = ranges_of(found) if self._has_few and len(found) else None
+        if whole is not None:
+            ranges, index = whole
+            some = [batch for number, rows in ranges.items() for batch in self._cursors[number].taken(rows)]
+            table = table_of(some, self.schema)
+            return table if len(ranges) == 1 else rows_at(table, index)
         inputs, rows = places(found)
         order = np.argsort(inputs.astype(np.uint16) if len(self._tables) <= _FEW else inputs, kind="stable")
         batches: list[Any] = []

@@ -108,6 +108,9 @@ class Form:
     def items(self, rows: Any, found: Any) -> Any:
         """The items of rows as one buffer of bytes. rows: a RecordBatch or Table with the keys. found: references."""
         arrays = [key_array(key.column, rows) for key in self.keys]
+        for key, array in zip(self.keys, arrays, strict=True):
+            if self.is_fixed and not key.nullable and array.null_count:
+                raise ValueError(f"its statistics say that {key.name} has no nulls, and there are some")
         if self.native:
             made = np.empty((len(found), 2), np.uint64)
             made[:, 0] = uint64_images(self.keys[0].column, arrays[0])
