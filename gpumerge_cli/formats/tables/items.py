@@ -105,6 +105,12 @@ class Form:
         order = LineOrder(rules, MARK, stable=True, terminator=NUL)
         return TextRowOrder("lines", rules=order, keys_of_rows=self.keys, piece=piece)
 
+    def item(self, image: bytes, found: Any) -> bytes:
+        """The item with an image of the only key, which has one size. found: its reference."""
+        if self.native:
+            return bytes(np.array([int.from_bytes(image, "big"), *found], np.uint64))
+        return image + bytes(found)
+
     def items(self, rows: Any, found: Any) -> Any:
         """The items of rows as one buffer of bytes. rows: a RecordBatch or Table with the keys. found: references."""
         arrays = [key_array(key.column, rows) for key in self.keys]

@@ -106,7 +106,10 @@ class ParquetTable(Table):
             return None
         try:
             if facts.has_min_max:
-                return facts.min, facts.max, facts.null_count > 0
+                # Python's own values have no nanoseconds; Arrow takes integers for them.
+                exact = "nanoseconds" in str(self.metadata.schema.column(number).logical_type)
+                least, greatest = (facts.min_raw, facts.max_raw) if exact else (facts.min, facts.max)
+                return least, greatest, facts.null_count > 0
         except (pa.ArrowException, ValueError, OverflowError, ImportError):  # beyond Python's dates
             return None
         return (None, None, True) if facts.null_count == self.group_rows[group] else None
