@@ -2,7 +2,8 @@
 
 merge, sort, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. A TextKey
 says what values the text in arrays is read as.
-run carries out a Job of files, as the command line does. An invalid argument raises a GpumergeError.
+merge_tables and sort_table take tables of pyarrow, and frames of polars and pandas. merge_files, sort_files and
+check_files do what the commands do. run carries out a Job of files. An invalid argument raises a GpumergeError.
 """
 
 from __future__ import annotations

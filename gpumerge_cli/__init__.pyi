@@ -9,7 +9,12 @@ from gpumerge_cli.arrays.sets import union as union
 from gpumerge_cli.arrays.sorting import argsort as argsort
 from gpumerge_cli.arrays.sorting import is_sorted as is_sorted
 from gpumerge_cli.arrays.sorting import sort as sort
+from gpumerge_cli.arrays.table_calls import merge_tables as merge_tables
+from gpumerge_cli.arrays.table_calls import sort_table as sort_table
 from gpumerge_cli.arrays.text_key import TextKey as TextKey
+from gpumerge_cli.cli.file_calls import check_files as check_files
+from gpumerge_cli.cli.file_calls import merge_files as merge_files
+from gpumerge_cli.cli.file_calls import sort_files as sort_files
 from gpumerge_cli.engine.job import Destination as Destination
 from gpumerge_cli.engine.job import Job as Job
 from gpumerge_cli.engine.job import Operation as Operation
@@ -24,6 +29,8 @@ from gpumerge_cli.errors import InputError as InputError
 from gpumerge_cli.errors import OutputError as OutputError
 from gpumerge_cli.errors import UsageError as UsageError
 from gpumerge_cli.formats.items import Items as Items
+from gpumerge_cli.results.run import CheckReport as CheckReport
+from gpumerge_cli.results.run import MergeReport as MergeReport
 
 BEGUN: float
 __version__: str

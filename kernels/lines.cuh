@@ -190,6 +190,11 @@ __device__ __forceinline__ int compare_rows(Lines lines, long long y, long long 
 {
     const LineOrder& order = order_of(lines);
     Text line_y = text_of(lines, y), line_x = text_of(lines, x);
+#if HAS_COLLATION
+    // strcoll is slow, and most ties are lines that are in both files, or twice in one.
+    if (order.flags & IN_LOCALE && line_y.stop - line_y.start == line_x.stop - line_x.start && compare_bytes(line_y, line_x) == 0)
+        return 0;
+#endif
     if (lines.keys_exact) return compare_last_resort(order, line_y, line_x);
     if (!order.plain()) return compare_keyed(order, line_y, line_x);
     const long long y_length = line_y.stop - line_y.start, x_length = line_x.stop - line_x.start;

@@ -59,7 +59,7 @@ LIBRARIES = {
     "click": set(),
     "rich": {"cli", "report.terminal", "report.terminal_path"},
     "cupy": {"backends.gpu", "arrays"},
-    "pyarrow": {"arrays.interchange"},
+    "pyarrow": {"arrays", "formats.tables"},
     "botocore": {f"formats.stores.s3_{name}" for name in ("answers", "client", "content", "errors")},
     "obstore": {"formats.stores.other_objects"},
     "polars": {"backends.cpu.baselines"},

@@ -2,7 +2,7 @@
 
 python data/bench/measure_locale.py [--locale en_US.UTF-8] [--megabytes 500] [--turns 3] [--folder DIR]
 
-LOCPATH may name a folder of locales. It needs about 6 x MEGABYTES of the folder.
+LOCPATH may name a folder of locales. It needs about 8 x MEGABYTES of the folder.
 """
 
 from __future__ import annotations
@@ -34,13 +34,17 @@ def words(rng: np.random.Generator, nbytes: int) -> NDArray[np.uint8]:
 
 
 def write_words(folder: Path, nbytes: int, sort: str) -> None:
-    """Words in no order, and two sorted files, of which each holds half of the words of the other."""
+    """Words in no order, and two sorted files, of which each holds half of the words of the other.
+
+    Beside these, both files with each word once: a join of equal words writes the square of their number.
+    """
     rng = np.random.default_rng(1)
     halves = [words(rng, nbytes // 2) for _ in range(3)]
     np.concatenate(halves[:2]).tofile(folder / "words")
     for name, parts in {"a": halves[:2], "b": halves[1:]}.items():
         np.concatenate(parts).tofile(folder / f"{name}-words")
         subprocess.run(f"cd {folder} && {sort} {name}-words -o {name}", shell=True, check=True)
+        subprocess.run(f"cd {folder} && {sort} -u {name} -o {name}-once", shell=True, check=True)
         (folder / f"{name}-words").unlink()
 
 
@@ -69,7 +73,12 @@ def main() -> None:
             (f"merge of 2 x {size} MB", f"merge -q {by} a b -o out", "sort -m a b -o gnu", turns),
             (f"compare of 2 x {size} MB", f"compare -q {by} a b -o out", "comm a b > gnu", turns),
             (f"intersect of 2 x {size} MB", f"intersect -q {by} a b -o out", "comm -12 a b > gnu", turns),
-            (f"join of 2 x {size} MB", f"join -q {by} -t , a b --output out", "join -t , a b > gnu", turns),
+            (
+                "join of their words, each once",
+                f"join -q {by} -t , a-once b-once --output out",
+                "join -t , a-once b-once > gnu",
+                turns,
+            ),
             (
                 f"sort of {size} MB of words",
                 f"sort {by} words -o out",

@@ -54,6 +54,10 @@ class HostCall:
         """See gpumerge_cli.argsort."""
         return self._runs(self.call.options.backend).sorted_ranks(request)
 
+    def merged_ranks(self, request: LaunchRequest) -> ItemIndices:
+        """The indices of the merged items in the concatenation of all arrays."""
+        return self._runs(self.call.options.backend).merged_ranks(request)
+
     def is_sorted(self) -> bool:
         """See gpumerge_cli.is_sorted."""
         return self.first_disorder() is None

@@ -80,7 +80,7 @@ class TextKey:
             ("zone", self.zone, kind.timed), ("year", self.year, kind.timed),
             ("time_format", self.time_format, kind.timed), ("thousands", self.thousands, kind.separated),
             ("decimal", self.decimal, kind.separated), ("invalid", invalid, kind.typed),
-            ("order_list", listed if self.order_list else None, kind.source != ""),
+            ("order_list", listed if self.order_list else None, kind.file_option != ""),
         ]  # fmt: skip
         for name, value, needed in given:
             if not needed and value is not None:
@@ -106,7 +106,7 @@ class TextKey:
     def _parameters(self, kind: KeyKind) -> bytes:
         if kind.timed:
             return self._times().words()
-        if not kind.source:
+        if not kind.file_option:
             return b""
         values = _as_bytes(self.order_list)
         seen: set[bytes] = set()

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpumerge_cli.batch.document import Document, Entry, JobTable, Mistake
 from gpumerge_cli.batch.expand import Folder, fields_of, variables_in, with_fields, with_variables
-from gpumerge_cli.batch.spec import JobCommand, JobOption
+from gpumerge_cli.batch.spec import JobCommand, JobOption, JobValue
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import GpumergeError, UsageError
 from gpumerge_cli.formats.naming import read_names
@@ -206,16 +206,9 @@ class Drafting:
         draft.writes += draft.outputs
 
     def _take_option(self, draft: Draft, key: str, entry: Entry, option: JobOption) -> None:
-        if option.bare and isinstance(entry.value, bool):
-            if not entry.value:
-                return
-            entry = replace(entry, value=option.bare)
-        values = entry.value if option.kind == "list" and isinstance(entry.value, list) else [entry.value]
-        if option.kind == "switch":
-            if not isinstance(entry.value, bool):
-                raise UsageError(f"{key} is true or false, not {_shown(entry.value)}", way_out=f"write {key} = true")
-        elif any(isinstance(each, bool) or not isinstance(each, str | int | float) for each in values):
-            raise UsageError(f"{key} takes a value, not {_shown(entry.value)}", way_out="write a number or a text")
+        values = option_values(key, entry.value, option)
+        if values is None:
+            return
         if option.file is not None:
             values = [self._filled(draft, str(each)) for each in values]
         for name in values if option.file in ("written", "report") else ():
@@ -223,7 +216,7 @@ class Drafting:
             if option.file == "written":
                 draft.results.append(replace(entry, value=name))
         for name in values if option.file == "read" else ():
-            self._keep(name)
+            self._keep(str(name))
         draft.options[key] = replace(entry, value=values)
 
     def _keep(self, name: str) -> None:
@@ -240,6 +233,21 @@ class Drafting:
         is_glob = draft.has_globs and self.folder.is_glob(first)
         known = {name: value for name, value in more.items() if value is not None}
         return with_fields(text, fields_of(draft.name, None if is_glob else first) | known)
+
+
+def option_values(key: str, value: Any, option: JobOption) -> list[JobValue] | None:
+    """The values of an option of a job; None if the value turns it off. Raises UsageError for one of another type."""
+    if option.bare and isinstance(value, bool):
+        if not value:
+            return None
+        value = option.bare
+    values = value if option.kind == "list" and isinstance(value, list) else [value]
+    if option.kind == "switch":
+        if not isinstance(value, bool):
+            raise UsageError(f"{key} is true or false, not {_shown(value)}", way_out=f"write {key} = true")
+    elif any(isinstance(each, bool) or not isinstance(each, str | int | float) for each in values):
+        raise UsageError(f"{key} takes a value, not {_shown(value)}", way_out="write a number or a text")
+    return values
 
 
 def _check_key(key: str, options: Iterable[str], reserved: Collection[str] = ()) -> None:

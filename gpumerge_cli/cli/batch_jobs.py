@@ -19,7 +19,7 @@ from gpumerge_cli.cli.options.typed import (
     MergeOptions,
     RankOptions,
 )
-from gpumerge_cli.cli.settings import Settings
+from gpumerge_cli.cli.settings import NoSettings, Settings
 from gpumerge_cli.cli.values import OptionValue, read_values
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import DeviceError, UsageError
@@ -50,15 +50,18 @@ JobOf = Callable[[Sequence[OptionValue], Sequence[str], Settings], Job]
 
 
 @cache
-def commands(durable: bool = False, folders: tuple[str, ...] = (), cluster: str | None = None) -> dict[str, JobCommand]:
+def commands(
+    durable: bool = False, folders: tuple[str, ...] = (), cluster: str | None = None, *, has_settings: bool = True
+) -> dict[str, JobCommand]:
     """The operations of jobs, by name. Settings are read at the first call.
 
     durable, folders, cluster: --fsync, --temporary-directory and --cluster of the batch, for jobs that do not set
-    them.
+    them. has_settings: whether settings hold for options that jobs leave out.
     """
     from gpumerge_cli.cli import check, join, merge, rank, sets, sort
 
-    settings = Settings(leaving_out=_NOT_OF_JOBS | _SHARED | {"report", "files0-from"})
+    kind = Settings if has_settings else NoSettings
+    settings = kind(leaving_out=_NOT_OF_JOBS | _SHARED | {"report", "files0-from"})
     ahead: dict[str, list[WrittenValue]] = {
         "fsync": [True] * durable,
         "temporary-directory": list(map(os.path.abspath, folders)),

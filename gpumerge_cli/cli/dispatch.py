@@ -86,6 +86,10 @@ def _carry_out(options: Options) -> None:
             from gpumerge_cli.cli.generate import run_generate
 
             run_generate(options)
+        case InfoOptions() if options.files:
+            from gpumerge_cli.cli.table_info import run_table_info
+
+            run_table_info(options)
         case InfoOptions():
             from gpumerge_cli.cli.info import run_info
 

@@ -10,6 +10,7 @@ from gpumerge_cli.cli.chosen_format import (
     are_binary,
     columns_by_suffix,
     implied_columns,
+    named_by_path,
     requested_columns,
 )
 from gpumerge_cli.cli.columns import (
@@ -21,9 +22,9 @@ from gpumerge_cli.cli.columns import (
     parse_column_key,
     parse_columns,
 )
-from gpumerge_cli.cli.keyspec import KeySpec
+from gpumerge_cli.cli.keyspec import KeySpec, field_key, is_symbols, parse_key, symbols_of, unknown_symbols
 from gpumerge_cli.cli.options.groups import OrderOptions
-from gpumerge_cli.cli.options.typed import SortOptions
+from gpumerge_cli.cli.options.typed import JoinOptions, SortOptions
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.items import Items
@@ -54,6 +55,13 @@ def find_keys(
     requested = requested_columns(options, files)
     if not written and not options.field:
         return SelectedKeys(header=options.header_lines, columns=requested)
+    by_path = named_by_path(options, files)
+    if options.field and by_path.name is not None:
+        keys = [key if isinstance(key, KeySpec) else parse_key(key) for key in written]
+        columns = _paths(options.field, by_path.name)
+        chosen = by_path if by_path.certainty == "named" else FormatChoice()
+        ordered = _in_sequence(options.sequence, keys, columns)
+        return SelectedKeys(tuple(ordered), header=options.header, columns=chosen)
     own, holding = requested, files
     if options.field and requested.name is None:
         own = columns_by_suffix(options, files)
@@ -86,6 +94,24 @@ def find_keys(
     )
 
 
+def _paths(texts: Sequence[str], format: str) -> list[list[KeySpec]]:
+    """The keys that each text of --field names by paths. Raises UsageError for options that keys do not take."""
+    from gpumerge_cli.formats.kinds.lookup import format_named
+
+    found: list[list[KeySpec]] = []
+    number = 0
+    for text in texts:
+        found.append([])
+        for path, letters in format_named(format).split_keys(text):
+            if not path:
+                raise UsageError(f"--field {text!r}: a path is empty", way_out="write names with dots between, as a.b")
+            if not is_symbols(letters):
+                raise unknown_symbols(f"--field {text}", letters)
+            found[-1].append(field_key(number, symbols_of(letters), path))
+            number += 1
+    return found
+
+
 def _items_of_header(options: OrderOptions, columns: FormatChoice, separator: bytes | None, lines: int) -> Items:
     """The items of files, as far as reading a header needs them."""
     plain = isinstance(options, SortOptions) and not options.compressed
@@ -116,7 +142,7 @@ def _with_names(options: OrderOptions, header: int) -> int:
     return header if options.header_prefix is not None else max(1, header)
 
 
-def header_prefix(options: OrderOptions) -> bytes:
+def header_prefix(options: OrderOptions | JoinOptions) -> bytes:
     """The bytes with which lines of headers begin; b"" without the option. Raises UsageError for an empty text."""
     if options.header_prefix == "":
         raise UsageError(

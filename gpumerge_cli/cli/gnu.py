@@ -19,7 +19,6 @@ from gpumerge_cli.cli.keyspec import (
     parse_obsolete_key,
     parse_sort_word,
 )
-from gpumerge_cli.cli.locales import locale_named
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import SortOptions
@@ -27,6 +26,7 @@ from gpumerge_cli.cli.scan import ENDING, Operand, last_value, scan
 from gpumerge_cli.cli.values import OptionValue, TakenValues, make_options
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.locale_names import locale_named
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:

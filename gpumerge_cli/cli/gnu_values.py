@@ -55,18 +55,19 @@ def parse_sort_size(text: str, option: str) -> int:
     return size
 
 
-def parse_batch_size(text: str) -> int:
+def parse_open_files(text: str, option: str, least: int) -> int:
+    """The number in `text`. Raises UsageError, naming `option`, below `least` and above the files that can be open."""
     if _WHOLE.fullmatch(text) is None:
-        raise UsageError(f"--batch-size: invalid number {text!r}", way_out="write 2 or more")
+        raise UsageError(f"{option}: invalid number {text!r}", way_out=f"write {least} or more")
     number = parse_number(text)
-    if number < 2:
-        raise UsageError(f"--batch-size {text} is too small", way_out="write 2 or more")
+    if number < least:
+        raise UsageError(f"{option} {text} is too small", way_out=f"write {least} or more")
     import resource
 
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit != resource.RLIM_INFINITY and number > limit - _STANDARD_STREAMS:
         raise UsageError(
-            f"--batch-size {text} is more files than can be open",
+            f"{option} {text} is more files than can be open",
             way_out=f"write {limit - _STANDARD_STREAMS} or less, or raise the limit (ulimit -n)",
         )
     return min(number, SATURATED)

@@ -170,7 +170,7 @@ def _show(machine: _Machine) -> None:
     versions = ", ".join(f"{name} {version or 'not installed'}" for name, version in machine.libraries.items())
     console.print(f"gpumerge {machine.version}, Python {machine.python}, {machine.system}")
     console.print(versions)
-    devices = _table("backend", "device", "memory", "details")
+    devices = new_table("backend", "device", "memory", "details")
     for one in machine.backends:
         if one.available:
             details = ", ".join(f"{name} {value}" for name, value in one.details.items())
@@ -180,7 +180,7 @@ def _show(machine: _Machine) -> None:
     console.print(devices)
     if machine.gpus:
         console.print(_links(machine.gpus))
-    picks = _table("items", "bytes", "auto picks", "launch", "why")
+    picks = new_table("items", "bytes", "auto picks", "launch", "why")
     for pick in machine.auto:
         picks.add_row(pick.items, format_bytes(pick.nbytes), pick.backend, pick.launch, pick.why)
     console.print(picks)
@@ -192,7 +192,7 @@ def _links(gpus: list[Gpu]) -> Table:
     """All GPUs, with the links that each has."""
     from gpumerge_cli.units import format_bytes, format_throughput
 
-    table = _table("GPU", "name", "memory", "link to host", "reads memory of", "measured")
+    table = new_table("GPU", "name", "memory", "link to host", "reads memory of", "measured")
     for gpu in gpus:
         peers = ", ".join(f"GPU {peer}" for peer in gpu.peers)
         alone = "no other" if len(gpus) > 1 else ""
@@ -202,7 +202,8 @@ def _links(gpus: list[Gpu]) -> Table:
     return table
 
 
-def _table(*names: str) -> Table:
+def new_table(*names: str) -> Table:
+    """An empty table with these columns."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
-from gpumerge_cli.cli.fields import find_keys, header_prefix
+from gpumerge_cli.cli.fields import SelectedKeys, find_keys, header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.keyspec import KeySpec, line_order, parse_key, parse_sort_word
+from gpumerge_cli.cli.keyspec import (
+    KeySpec,
+    is_symbols,
+    line_order,
+    parse_key,
+    parse_sort_word,
+    split_columns,
+    symbols_of,
+)
 from gpumerge_cli.cli.options.groups import (
     ClusterOptions,
     CountOptions,
@@ -20,19 +28,26 @@ from gpumerge_cli.cli.options.groups import (
     OutputOptions,
     RecordOptions,
     ResourceOptions,
+    TableOptions,
 )
+from gpumerge_cli.cli.parse import parse_count
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Margin
-from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.order.key_kinds import KINDS
+from gpumerge_cli.order.rules import LineKey, LineOrder
+from gpumerge_cli.units import parse_size
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, Operation, Resources
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
+    from gpumerge_cli.formats.tables.settings import GroupSize
     from gpumerge_cli.launch import LaunchRequest
 
+_OF_KINDS = ("nulls", "null_values", "invalid", "thousands", "decimal", "zone", "year", "time_format", "order_list")
+"""The options for values of keys that are texts, or null."""
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
 
 
@@ -60,7 +75,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     written = options.key if requested_columns(options, files).name else [*map(parse_key, options.key)]
     keys = find_keys(options, files, separator, written)
     order = line_order_of(options, keys.of_lines)
-    placed = with_parameters(order, options, files)
+    placed = with_parameters(order, options_of_lines(options, keys), files)
     chosen = chosen_format(options.format, files, keys.columns)
     return Items(
         chosen.name,
@@ -75,7 +90,33 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         record_start=options.record_start or "",
         records=record_options(options, keys.fields),
         schema=options.schema,
+        nulls=nulls_of_columns(options, keys),
+        kinds=kinds_of_columns(options, keys, files),
     )
+
+
+def nulls_of_columns(options: OrderOptions, keys: SelectedKeys) -> Literal["first", "last"]:
+    """The place of nulls in keys that are typed columns."""
+    return (options.nulls or "last") if keys.fields else "last"
+
+
+def kinds_of_columns(options: OrderOptions, keys: SelectedKeys, files: Sequence[str]) -> tuple[LineKey, ...]:
+    """See Items.kinds. Raises as with_parameters does."""
+    if not keys.fields:
+        return ()
+    words = [word for text in keys.fields for word in split_columns(text)]
+    written = [word.rpartition(":")[2] for word in words if ":" in word]
+    symbols = {symbol for one in written if is_symbols(one) for symbol in symbols_of(one)}
+    named = tuple(LineKey(kind.name) for kind in KINDS if kind.symbol in symbols and not kind.draws)
+    return with_parameters(LineOrder(named, stable=True), options.changed(nulls=None), files).keys
+
+
+def options_of_lines(options: OrderOptions, keys: SelectedKeys) -> OrderOptions:
+    """The options that are rules of lines: without those for nulls and kinds if keys are typed columns."""
+    if not keys.fields:
+        return options
+    none = {name: () if name == "null_values" else None for name in _OF_KINDS}
+    return options.changed(given=options.given - set(_OF_KINDS), **none)
 
 
 def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:
@@ -132,7 +173,23 @@ def job_to_output(
     check_report_place(options.report, files)
     check_report_place(on.run_log, files, "--run-log")
     destination = Destination(output, parts, durable=options.fsync, compression=options.compression)
+    if isinstance(options, TableOptions):
+        group = None if options.row_group_size is None else parse_group_size(options.row_group_size)
+        destination = replace(destination, level=options.compression_level, group=group)
     return Job(names, items, operation, destination, on)
+
+
+def parse_group_size(text: str) -> GroupSize:
+    """The value of --row-group-size: rows, as 500000 or 1e6, or bytes, as 64M. Raises UsageError."""
+    from gpumerge_cli.formats.tables.settings import GroupSize
+
+    if text.strip()[-1:].isalpha():
+        found = GroupSize(nbytes=parse_size(text, "--row-group-size"))
+    else:
+        found = GroupSize(rows=parse_count(text, "--row-group-size"))
+    if not found.rows and not found.nbytes:
+        raise UsageError(f"--row-group-size {text}: a group holds a row at least", way_out="write 500000 or 64M")
+    return found
 
 
 def margin_of(options: CountOptions) -> Margin | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import are_binary, binary_by_suffix, chosen_format, requested_columns
+from gpumerge_cli.cli.chosen_format import are_binary, binary_by_suffix, chosen_format, named_by_path, requested_columns
+from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
@@ -44,6 +45,7 @@ def job_of(options: JoinOptions) -> Job:
         in_words = f"; between columns write commas, as {_COLUMNS_OPTION} id,name"
         more = in_words if options.columns and len(names) > 2 else ""
         raise UsageError(named, way_out=f"a join takes two, A and B{more}")
+    _refuse_paths(options, names)
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))
     items, rules = _of_records(options, names) if are_binary(options, names) else _of_lines(options, names)
@@ -52,21 +54,32 @@ def job_of(options: JoinOptions) -> Job:
     return Job(names, items, operation, destination, resources(options))
 
 
+def _refuse_paths(options: JoinOptions, names: tuple[str, ...]) -> None:
+    """Raise UsageError if keys would be named by paths, in a format whose items are not joined."""
+    by_path = named_by_path(options, names).name if options.field or options.format is not None else None
+    if by_path is not None:
+        from gpumerge_cli.formats.kinds.lookup import format_named
+
+        what = f"{format_named(by_path).word} cannot be joined"
+        raise UsageError(what, way_out="write the files as CSV first, or join lines as text by --format text")
+
+
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
     """The items and the rules by the options. Raises UsageError, or InputError for a header."""
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
 
     rules, named = rules_of(options, names)
-    header = options.header or named
+    prefix = header_prefix(options)
+    header = options.header or (named and not prefix)
     columns = columns_of(options, names)
     implied = columns.certainty == "implied"
     chosen = chosen_format(options.format, names, columns if implied else requested_columns(options, names))
     size, offset = _sizes(options)[0], _offsets(options)[0]
     items = Items(
-        chosen.name, options.dtype, rules.rules[0], header_lines=int(header), certainty=chosen.certainty,
-        records=RecordRequest(size, offset, options.key_size), lines_of_others=rules.rules[1],
-        line_ends=options.line_ends or "",
+        chosen.name, options.dtype, rules.rules[0], header_lines=int(header), header_prefix=prefix,
+        certainty=chosen.certainty, records=RecordRequest(size, offset, options.key_size),
+        lines_of_others=rules.rules[1], line_ends=options.line_ends or "",
     )  # fmt: skip
     return items, rules
 
@@ -139,6 +152,7 @@ def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
         "--line-ends": options.line_ends,
         options.format_switch: options.format_switch,
         "--header": options.header,
+        "--header-prefix": options.header_prefix,
         "--zero-terminated": options.zero_terminated,
         _COLUMNS_OPTION: options.columns,
         "--ignore-case": options.ignore_case,

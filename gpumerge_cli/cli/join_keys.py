@@ -16,6 +16,7 @@ from gpumerge_cli.cli.columns import (
     header_of,
     parse_columns,
 )
+from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu_values import NUMBER, SATURATED, parse_number
 from gpumerge_cli.cli.join_columns import ChosenColumns, Fields, Names, check_numbers, chosen_columns
 from gpumerge_cli.cli.key_sources import with_parameters
@@ -86,7 +87,7 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: bytes | N
     has_columns = columns_of(options, names).name is not None
     chosen = chosen_columns(options.columns, fields, names_of_columns if has_columns else None)
     named = chosen.named or any(key.in_header for keys in sides for key in keys)
-    if has_columns and chosen.columns and (named or options.header):
+    if has_columns and chosen.columns and (named or options.header or options.header_prefix):
         check_numbers(chosen.columns, names_of_columns())
     return JoinKeys(
         fields,
@@ -124,7 +125,9 @@ def _items(options: JoinOptions, name: str, separator: bytes | None) -> Items:
     from gpumerge_cli.formats.items import Items
 
     order, columns = LineOrder(separator=separator, quotes=options.quote_rule), columns_of(options, (name,))
-    return Items(columns.name, lines=order, header_lines=1, certainty=columns.certainty)
+    prefix = header_prefix(options)
+    lines = int(options.header or not prefix)
+    return Items(columns.name, lines=order, header_lines=lines, header_prefix=prefix, certainty=columns.certainty)
 
 
 def _placed(keys: list[KeySpec], others: list[KeySpec]) -> list[KeySpec]:
@@ -246,7 +249,8 @@ def _of_columns(
         return column_names((file,), items[number])
 
     numbers = FIELD_NUMBER if given.option == "--field" else _FIELD
-    header = header_of(names, header_given(options.header, options.given), (), texts, numbers=numbers)
+    given_by = True if options.header_prefix is not None else header_given(options.header, options.given)
+    header = header_of(names, given_by, (), texts, numbers=numbers)
     try:
         keys = [key for text in given.texts for key in parse_columns(text, header, given.option, numbers)]
     except UsageError as error:

@@ -24,15 +24,15 @@ def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]
     """
     order = _timed(_separated(_placed(order, options), options), options, files)
     order = in_locale(order, options.locale)
-    names = {key.compare for key in order.keys if key.kind.source}
+    names = {key.compare for key in order.keys if key.kind.file_option}
     for kind in KINDS:
         if kind.typed and kind.name not in names and source_parameter(kind) in options.given:
-            raise UsageError(f"--{kind.source}: no key is a {kind.word}", way_out=f"add :{kind.word} to a key")
+            raise UsageError(f"--{kind.file_option}: no key is a {kind.word}", way_out=f"add :{kind.word} to a key")
     if not names:
         return order
     named = {name: options.file_of(KIND_OF[name]) for name in names}
     data = {name: _read(KIND_OF[name], file) for name, file in named.items()}
-    keys = (_filled(key, named[key.compare], data[key.compare]) if key.kind.source else key for key in order.keys)
+    keys = (_filled(key, named[key.compare], data[key.compare]) if key.kind.file_option else key for key in order.keys)
     return replace(order, keys=tuple(keys))
 
 
@@ -115,7 +115,7 @@ def _filled(key: LineKey, file: str | None, data: bytes) -> LineKey:
     except ValueError as error:
         what, *lines = error.args
         where = ":".join(map(str, (file or "", *lines)))
-        way_out = "leave one out" if lines else f"name another file by --{key.kind.source}"
+        way_out = "leave one out" if lines else f"name another file by --{key.kind.file_option}"
         raise InputError(what, where=where, way_out=way_out) from None
 
 
@@ -125,7 +125,7 @@ def _read(kind: KeyKind, file: str | None) -> bytes:
         if kind.draws:
             return os.urandom(kind.draws)
         raise UsageError(
-            f"{'-' if kind.letter else ':'}{kind.symbol} needs a file", way_out=f"name it by --{kind.source}"
+            f"{'-' if kind.letter else ':'}{kind.symbol} needs a file", way_out=f"name it by --{kind.file_option}"
         )
     try:
         with open(file, "rb") as opened:

@@ -57,6 +57,11 @@ def symbols_of(written: str) -> frozenset[str]:
     return frozenset({word, *letters}) if word in TYPED_WORDS else frozenset(written)
 
 
+def is_symbols(written: str) -> bool:
+    """Whether a text is options as they stand behind the colon of a column."""
+    return re.fullmatch(SYMBOLS, written) is not None
+
+
 def split_typed(text: str) -> tuple[str, str]:
     """A key without the typed kind behind its colon, and that kind: "2,3" and "hex,r"; or "" for it."""
     found = _TYPED_KEY.fullmatch(text)

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.order.locale_names import locale_named
 from gpumerge_cli.order.months import month_parameters
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
-OF_ENVIRONMENT = "env"
-"""The value that stands for the locale of the environment."""
-_BY_BYTES = ("", "C", "POSIX", "C.UTF-8", "C.utf8")
 _POINT = ord(".")
-
-
-def locale_named(named: str | None, category: str = "LC_COLLATE") -> str:
-    """The name of the locale that a value of --locale stands for in a category; "" for bytes, as without a value."""
-    if named == OF_ENVIRONMENT:
-        named = os.environ.get("LC_ALL") or os.environ.get(category) or os.environ.get("LANG")
-    return "" if named is None or named in _BY_BYTES else named
 
 
 def in_locale(order: LineOrder, named: str | None) -> LineOrder:

@@ -183,6 +183,14 @@ class Settings:
                 yield "", Setting(key, value, file.place(key), layer, path)
 
 
+class NoSettings(Settings):
+    """No option has a setting, whatever the environment and files say."""
+
+    @cached_property
+    def _set(self) -> dict[tuple[_Layer, str, str], Setting]:
+        return {}
+
+
 def variable_name(setting: str, command: str = "") -> str:
     """The environment variable of a setting, for one command or, without a name, for all."""
     return PREFIX + "_".join(filter(None, (command, setting))).replace("-", "_").upper()
@@ -258,7 +266,7 @@ def _from_toml(option: Option, setting: Setting) -> SetValue:
     for value in values:
         if option.kind == "flag":
             fits, expected, example = isinstance(value, bool), "true or false", "true"
-        elif option.kind == "number":
+        elif option.kind in ("number", "files"):
             fits, expected, example = type(value) is int, "a whole number", "1"
         else:
             fits, expected, example = type(value) in (str, int), "text", '"..."'

@@ -11,9 +11,16 @@ from gpumerge_cli.cli.chosen_format import are_binary, chosen_format
 from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
-from gpumerge_cli.cli.job_parts import job_to_output, margin_of, record_options, resources
+from gpumerge_cli.cli.job_parts import (
+    job_to_output,
+    kinds_of_columns,
+    margin_of,
+    nulls_of_columns,
+    options_of_lines,
+    record_options,
+    resources,
+)
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.locales import OF_ENVIRONMENT, locale_named
 from gpumerge_cli.cli.messages import print_message, tell_of_suffix
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.options.groups import FORMAT_SWITCHES
@@ -22,6 +29,7 @@ from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.locale_names import OF_ENVIRONMENT, locale_named
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
@@ -82,7 +90,15 @@ def _items(command: SortCommand) -> Items:
         if has_columns:
             what = "binary items have no header and no columns of lines"
             raise UsageError(what, way_out=f"leave {' and '.join(_options_of_columns(command))} out")
-        return Items(options.format, options.dtype, reverse=command.order.reverse, records=records)
+        return Items(
+            options.format,
+            options.dtype,
+            command.order if command.order.locale else None,
+            command.order.reverse,
+            records=records,
+            nulls=nulls_of_columns(options, command.keys),
+            kinds=kinds_of_columns(options, command.keys, command.files),
+        )
     chosen = chosen_format(options.format, command.files, command.keys.columns)
     return Items(
         chosen.name,
@@ -192,7 +208,8 @@ def job_of(option_values: Sequence[OptionValue], files: Sequence[str], settings:
 
 
 def _filled(command: SortCommand) -> SortCommand:
-    return replace(command, order=with_parameters(command.order, command.options, command.files))
+    options = options_of_lines(command.options, command.keys)
+    return replace(command, order=with_parameters(command.order, options, command.files))
 
 
 def _job(command: SortCommand) -> Job:

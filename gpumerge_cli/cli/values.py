@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpumerge_cli.cli.conflicts import check_conflicts
-from gpumerge_cli.cli.gnu_values import parse_batch_size, parse_numbers, parse_sort_size, parse_whole
+from gpumerge_cli.cli.gnu_values import parse_numbers, parse_open_files, parse_sort_size, parse_whole
 from gpumerge_cli.cli.options.model import Command, Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import OPTION_TYPES
 from gpumerge_cli.errors import UsageError
@@ -111,8 +111,8 @@ def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
     if option.choices and not option.gnu and text not in option.choices:
         way_out = did_you_mean(text, option.choices, f"use {', '.join(option.choices)}")
         raise UsageError(f"{written}: invalid value {text!r}", way_out=way_out)
-    if option.name == "batch-size":
-        return parse_batch_size(text)
+    if option.kind == "files":
+        return parse_open_files(text, written, option.least)
     if option.kind == "number":
         return parse_whole(text, written, option.least)
     if option.kind == "numbers":

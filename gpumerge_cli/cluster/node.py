@@ -96,7 +96,7 @@ class _OpenRun:
             return open_runs(paths, shipment.dtype, shipment.work.order.end, self._stack)
         job = shipment.work.job
         inputs = self._stack.enter_context(
-            open_inputs(job.inputs, job.items, folders=job.resources.folders, silent=True)
+            open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory, silent=True)
         )
         for source, size, seen in zip(inputs.sources, shipment.sizes, shipment.inputs, strict=True):
             if source.size != size:

@@ -115,7 +115,12 @@ def check_each(
                 advance(sum(sizes[:at]) + sizes[at] * done // max(1, total), sum(sizes))
 
         try:
-            with open_inputs((name,), items, folders=job.resources.folders, copier=copier) as one, ExitStack() as stack:
+            with (
+                open_inputs(
+                    (name,), items, folders=job.resources.folders, memory=job.resources.memory, copier=copier
+                ) as one,
+                ExitStack() as stack,
+            ):
                 others = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
                 files = replace(one, others=others)
                 headers.check(files)
@@ -170,7 +175,9 @@ def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> S
     try:
         if any(map(is_packed, names, layouts_of(names, job.items))):
             return None
-        others = stack.enter_context(open_inputs(names, job.items, folders=job.resources.folders, silent=True))
+        others = stack.enter_context(
+            open_inputs(names, job.items, folders=job.resources.folders, memory=job.resources.memory, silent=True)
+        )
     except (InputError, UsageError):
         return None
     return others.sources if others.order == order else None

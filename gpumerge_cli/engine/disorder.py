@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.engine.hints import (
     encoding_hint,
     has_common_header,
+    has_requested_header,
     is_headed,
     join_hint,
     mark_hint,
@@ -19,6 +19,7 @@ from gpumerge_cli.engine.hints import (
 from gpumerge_cli.engine.table_hints import table_hint
 from gpumerge_cli.errors import DisorderError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.likely_header import is_header
 from gpumerge_cli.native.comparison import Comparison, key_bounds, read_time
 from gpumerge_cli.order.base import Meant
 from gpumerge_cli.order.kinds import Order
@@ -75,6 +76,11 @@ def disorder_error(
         )
     if not way_out and not equal and known and join is None:
         way_out = order_hint(sources, order, by, first_in, [other for other in order.meant(by) if holds(other)])
+    if not way_out and not equal and known:
+        from gpumerge_cli.engine.locale_hint import locale_hint
+
+        inputs = [(one, order) for one in sources] if join is None else [(source, order), join.other]
+        way_out = locale_hint(inputs, first_in)
     if not way_out and known and join is None:
         from gpumerge_cli.engine.time_hint import time_hint
 
@@ -85,7 +91,9 @@ def disorder_error(
     if not way_out and (torn := torn_hint(source, order)):
         way_out = f"{torn}; else sort it first"
     if not way_out:
-        headed = is_headed(source, order) or (where.endswith(":2") and is_header([ahead, here]))
+        headed = is_headed(source, order) or (
+            where.endswith(":2") and not has_requested_header(source) and is_header([ahead, here])
+        )
         way_out = _header_hint(join=join is not None, named=named) if headed else ""
         way_out += _sort_hint(order, unique=unique, join=join, headed=headed)
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)
@@ -111,7 +119,9 @@ def _sort_hint(order: Order, *, unique: bool, join: JoinContext | None, headed: 
         return "sort it with -u first"
     if not order.item_word:
         return "sort it first"
-    sources = [key.kind.source for key in order.text.keys if key.kind.source] if order.text is not None else []
+    sources = (
+        [key.kind.file_option for key in order.text.keys if key.kind.file_option] if order.text is not None else []
+    )
     if sources:
         return f"sort it first, and give both commands the same --{sources[0]}"
     if order.plain_lines and not headed and not order.by_key() and not any(order.ways):

@@ -1,8 +1,7 @@
-"""Headers: the one that several files have together; and those that no option names, above lines with numbers."""
+"""The header that several files have together."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -17,40 +16,7 @@ from gpumerge_cli.formats.line_source import BOM, LineSource
 if TYPE_CHECKING:
     from gpumerge_cli.engine.header_union import HeaderLine
 
-_LOOKED_AT = 20
-"""Lines that tell."""
-_DELIMITERS = (b"\t", b",", b";", b"|")
-_TAB = b"\t"
-_NUMBER = re.compile(rb"[+-]?\.?[0-9]")
-
-
-def is_header(lines: Sequence[bytes]) -> bool:
-    """Whether the first of `lines` is like a header of the others.
-
-    No digit is in it, and one is in every other line; or none of its fields begins with a number, and one field of all
-    other lines does.
-    """
-    first, others = lines[0] if lines else b"", lines[1:_LOOKED_AT]
-    if not first.strip() or not others:
-        return False
-    if not has_digit(first):
-        return all(map(has_digit, others))
-    names = _fields(first, first)
-    if any(map(_NUMBER.match, names)):
-        return False
-    rows = [_fields(line, first) for line in others]
-    return any(name and all(at < len(row) and _NUMBER.match(row[at]) for row in rows) for at, name in enumerate(names))
-
-
-def has_digit(line: bytes) -> bool:
-    """Whether an ASCII digit is in a line."""
-    return any(48 <= byte <= 57 for byte in line)
-
-
-def _fields(line: bytes, first: bytes) -> list[bytes]:
-    """The fields of a line, without quotes, between what separates those of `first`."""
-    delimiter = next((each for each in _DELIMITERS if each in first), None)
-    return [field.strip(b'" \r') for field in line.split(delimiter)]
+_TAB, _HASH = b"\t", b"#"
 
 
 def new_head(sources: Sequence[LineSource], written: Written, layout: Layout) -> bytes | None:
@@ -107,6 +73,8 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
         shown, first_shown = shown_apart(line, its)
         by_name = "add --schema union, " if layout.format.has_schemas else ""
         way_out = f"give all files the same columns and header, {by_name}or join them by a key with gpumerge join"
+        if not layout.items.header_prefix and all(header.removeprefix(BOM).startswith(_HASH) for _, header in given):
+            way_out = "if all lines that begin with # are headers, use --header-prefix '#' and --headers union or first"
         if layout.items.header_prefix:
             way_out = "give all files the same header, or add --headers union or --headers first"
         raise InputError(

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.engine.headers import has_digit, is_header
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, wide_text
 from gpumerge_cli.formats.kinds.lookup import torn_way_out
+from gpumerge_cli.formats.likely_header import has_digit, is_header
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.native.comparison import Comparison, key_bounds, key_by
 from gpumerge_cli.order.base import Meant
@@ -269,8 +269,8 @@ def mark_hint(source: Source) -> str:
 
 
 def has_requested_header(source: Source) -> bool:
-    """Whether an option says that a file has a header."""
-    return isinstance(source, LineSource) and bool(source.requested_header)
+    """Whether an option says that a file has a header, or its format that it has none."""
+    return isinstance(source, LineSource) and source.header_known
 
 
 def in_turn(values: Sequence[Any], *, rising: bool, strictly: bool = False) -> bool:

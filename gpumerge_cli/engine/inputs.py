@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cached_property
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
@@ -18,7 +18,7 @@ from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.base import STDIO, Source
-from gpumerge_cli.formats.format import Layout, PreparedSources, Written
+from gpumerge_cli.formats.format import Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.naming import check_input
@@ -77,6 +77,8 @@ class Inputs:
     """The start of the output where it is not that of an input."""
     first_times: tuple[str, ...] = ()
     """See engine.times.read_first_times."""
+    is_sorted: bool = False
+    """See PreparedSources."""
     others: Callable[[], Sequence[Source] | None] = tuple
     """Gives further inputs of the command that have the same order.
 
@@ -131,6 +133,9 @@ class Inputs:
         """
         known = [source.count() for source in self.sources] if counts is None else counts
         nbytes = sizes or [source.size for source in self.sources]
+        if self.written.rows is not None and not self.is_sorted:
+            known = list(map(add, known, self.written.rows.unlisted))
+            nbytes = sizes or self.written.rows.nbytes
         left_out = [source.left_out if isinstance(source, LineSource) else "" for source in self.sources]
         names = [source.name for source in self.sources]
         rows = zip(names, known, nbytes, self.first_times or [""] * len(known), left_out, strict=True)
@@ -174,20 +179,23 @@ def open_inputs(
     advance: Advance | None = None,
     *,
     folders: Sequence[str] = (),
+    memory: int | None = None,
     outputs: Sequence[str] = (),
     alike: bool = True,
     copier: Copier | None = None,
     silent: bool = False,
+    purpose: Purpose | None = None,
 ) -> Iterator[Inputs]:
     """Open every input and find their common order. Raises UsageError or InputError; closes them at the end.
 
     stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "spool" and
     that of a format.
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
-    folders: for copies of inputs that are compressed or pipes, in turn; () for the system's.
+    folders: for copies of inputs that are compressed or pipes, in turn; () for the system's. memory: see
+    Resources.memory.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
     items of all inputs are of one type, and their headers are the same. copier: copies compressed inputs to files that
-    are read in their place. silent: no warnings.
+    are read in their place. silent: no warnings. purpose: what the job does with the inputs; None for little.
     """
     layouts = layouts_of(names, items)
     for name in names:
@@ -200,12 +208,24 @@ def open_inputs(
         if copier is not None:
             copies = stack.enter_context(copier(names, layouts, stopwatch, openings.of))
             layouts = layouts_of(names, replace(items, copies=copies))
-        sources = _open_all(names, layouts, stack, stopwatch, openings, folders)
+        sources = _open_all(names, layouts, stack, stopwatch, openings, folders, memory)
+        if purpose is not None:
+            layouts = [replace(layout, purpose=purpose) for layout in layouts]
         if alike:
             same_items(sources, layouts)
-        first, dtype = layouts[0], sources[0].dtype
+        first = layouts[0]
         prepared = _prepared(sources, first, stack, stopwatch, openings)
-        inputs = Inputs(prepared.sources, prepared.order, first, dtype, prepared.written, openings.rest, tuple(names))
+        dtype = prepared.sources[0].dtype
+        inputs = Inputs(
+            prepared.sources,
+            prepared.order,
+            first,
+            dtype,
+            prepared.written,
+            openings.rest,
+            tuple(names),
+            is_sorted=prepared.is_sorted,
+        )
         if any(isinstance(source, LineSource) for source in inputs.sources):
             from gpumerge_cli.engine.headers import new_head
             from gpumerge_cli.engine.line_warnings import warn_about_lines
@@ -217,7 +237,7 @@ def open_inputs(
                 from gpumerge_cli.engine.times import read_first_times, with_years_of
 
                 count = len(inputs.sources)
-                order = Order.lines(with_years_of(inputs.sources, [inputs.order] * count, inputs.order.text))
+                order = inputs.order.by_rules(with_years_of(inputs.sources, [inputs.order] * count, inputs.order.text))
                 inputs = replace(inputs, order=order, first_times=read_first_times(inputs.sources, [order] * count))
             if not silent:
                 warn_about_lines(inputs.sources, inputs.order, items, first.format)
@@ -230,7 +250,7 @@ def _prepared(
     """The sources as they are worked on; the stack closes new ones."""
     start = time.perf_counter()
     prepared = first.format.prepared(sources, first, openings.prepared)
-    if first.format.readings(first.items) and first.format.holds == "lines":  # rows were converted as they were opened
+    if first.format.readings(first.items):
         nbytes = sum(source.size for source in prepared.sources)
         stopwatch.add(Span("convert", time.perf_counter() - start, nbytes))
     new = [source for source in prepared.sources if source not in sources]
@@ -258,6 +278,7 @@ def _open_all(
     stopwatch: Stopwatch,
     openings: ReadingProgress,
     folders: Sequence[str],
+    memory: int | None,
 ) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones and those of stores are opened several at once."""
 
@@ -265,11 +286,11 @@ def _open_all(
         name, layout = names[number], layouts[number]
         start = time.perf_counter()
         folder = folders[number % len(folders)] if folders else None
-        source = open_source(name, layout, openings.of(number), folder=folder)
+        source = open_source(name, layout, openings.of(number), folder=folder, memory=memory)
         # Where no descriptor has the content of a compressed file, it is decompressed as it is read.
         is_copy = is_packed(name, layout) and source.extent is not None
-        if is_copy or name == STDIO or layout.format.holds == "rows":
-            stage = "spool" if name == STDIO else "decompress" if is_copy else "convert"
+        if is_copy or name == STDIO:
+            stage = "spool" if name == STDIO else "decompress"
             stopwatch.add(Span(stage, time.perf_counter() - start, source.size))
         return source
 

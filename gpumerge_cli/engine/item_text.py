@@ -38,13 +38,13 @@ def parse_item(text: str, inputs: Inputs) -> bytes:
     order = inputs.order
     if isinstance(order, KeyOrder):
         return _number(text, order)
+    if isinstance(order, RowOrder):
+        words = [parse_bytes(text, field) for field in parse_fields(text, len(order.keys_of_rows))]
+        return _item_of(text, words, inputs)
     if isinstance(order, RecordOrder):
         return _record(text, [order], order.record)
     if isinstance(order, FieldsOrder):
         return _record(text, order.parts, order.record)
-    if isinstance(order, RowOrder):
-        words = [parse_bytes(text, field) for field in parse_fields(text, len(order.keys_of_rows))]
-        return _item_of(text, words, inputs)
     line = parse_bytes(text, text)
     if b"\n" in line and order.end == b"\n":
         raise invalid_item(text, "a line ends at a newline", "write one line without its end")
@@ -53,11 +53,11 @@ def parse_item(text: str, inputs: Inputs) -> bytes:
 
 def format_item(item: bytes, order: Order) -> str:
     """An item in the form that parse_item takes."""
+    if isinstance(order, RowOrder):
+        return format_fields([escaped_text(value) for value in order.values(item)])
     if isinstance(order, FieldsOrder | RecordOrder):
         parts = [order] if isinstance(order, RecordOrder) else order.parts
         return format_fields([_format_key(item, part) for part in parts])
-    if isinstance(order, RowOrder):
-        return format_fields([value if isinstance(value, str) else escaped_text(value) for value in order.values(item)])
     number = order.number(item)
     return escaped_line(order.key_of(item)) if number is None else number
 

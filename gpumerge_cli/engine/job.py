@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
@@ -112,6 +113,10 @@ class Destination:
     """Force the output to storage before it is shown."""
     compression: str | None = None
     """The value of --compression; None goes by the suffix of the name, and by the inputs if that leaves a choice."""
+    level: int | None = None
+    """The level of the compression of a table's columns; None for the usual one."""
+    group: GroupSize | None = None
+    """The size of the row groups of a table; None for the usual one."""
 
 
 @dataclass(frozen=True)

@@ -79,13 +79,15 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
 
         join = replace(join, key=with_years_of(inputs.sources, join.orders, join.key))
         inputs = replace(inputs, first_times=read_first_times(inputs.sources, join.orders))
-    firsts = [source.first_line for source in sources]
+    has_names = job.items.header_lines > 0 or (job.items.header_prefix != b"" and format.names_in_header)
+    firsts = [source.first_line if has_names or not source.header else _first_item(source) for source in sources]
     if join.auto:
         counts = _counts_of_fields(join, inputs, firsts)
         join = replace(join, columns=join.all_columns(counts), most=counts if join.refuses_more else (0, 0))
     if not join.filler and join.columns is not None and len(join.columns) == 1 and join.quotes != "none":
         join = replace(join, filler=format.empty_item)
-    head = _mark(inputs) + (_joined_header(join, inputs, firsts) if job.items.header_lines else b"")
+    head = _mark(inputs) + _lines_ahead(sources[0], names=has_names)
+    head += _joined_header(join, inputs, firsts) if has_names else b""
     order = Order.lines(join.rules[0])
     return _joined(job, join), replace(inputs, order=order, new_head=head)
 
@@ -98,6 +100,16 @@ def _mark(inputs: Inputs) -> bytes:
     """The byte order mark of the first input, b"" if it has none."""
     first = inputs.sources[0]
     return BOM if isinstance(first, LineSource) and (first.mark or first.header.startswith(BOM)) else b""
+
+
+def _first_item(source: LineSource) -> bytes | None:
+    return source.item_at(0) if source.size else None
+
+
+def _lines_ahead(first: LineSource, *, names: bool) -> bytes:
+    """The lines of A's header that are written as they are. names: the last line has names, which are joined."""
+    header = first.header.removeprefix(BOM)
+    return header[: header.rfind(header[-1:], 0, -1) + 1] if names else header
 
 
 def _counts_of_fields(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> tuple[int, int]:
@@ -121,4 +133,4 @@ def _joined_header(join: Join, inputs: Inputs, firsts: list[bytes | None]) -> by
         worker.close()
     if join.columns is not None:
         joined = inputs.layout.format.joined_header(joined, join)
-    return joined if inputs.written.shown is None else inputs.written.shown(joined)
+    return joined

@@ -45,6 +45,8 @@ def budget_of(
         return work.budget
     number, item = len(work.sources), work.order.item_bytes
     sizes = backend.chunk_sizes(work.order, number, work.mean_bytes)
+    if work.order.best_piece and not work.checks:
+        sizes = replace(sizes, chunk=work.order.best_piece, least=work.order.best_piece)
     if isinstance(policy, SortPolicy) and not work.sorts:  # room to sort chunks again
         sizes = replace(sizes, footprint=sizes.footprint + backend.piece_sizes(work.order, work.mean_bytes).room)
     return chunk_budget(sizes, work.nbytes, number, threads, memory, device_memory, item=item)

@@ -7,12 +7,12 @@ from logging import getLogger
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.escapes import escaped_line, escaped_text, printable
-from gpumerge_cli.engine.item_text import format_fields, parse_bytes, parse_fields, split_fields
+from gpumerge_cli.engine.item_text import format_fields, invalid_item, parse_bytes, parse_fields, split_fields
 from gpumerge_cli.engine.line_warnings import is_number_like
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.comparison import Comparison, is_invalid, key_bounds
-from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.kinds import Order, TextOrder
 from gpumerge_cli.order.rows import RowOrder
 from gpumerge_cli.order.rules import BLANKS, MARK, LineKey, LineOrder
 
@@ -25,13 +25,14 @@ def line_keys(order: Order) -> LineKeys | None:
     rules = order.text
     if rules is None or not rules.keys or not rules.stable or isinstance(order, RowOrder):
         return None
+    assert isinstance(order, TextOrder)
     return LineKeys(order, rules)
 
 
 class LineKeys:
     """The keys of the lines of an order."""
 
-    def __init__(self, order: Order, rules: LineOrder) -> None:
+    def __init__(self, order: TextOrder, rules: LineOrder) -> None:
         self._order = order
         self._rules = rules
         self._comparisons = [Comparison(_order_of_keys(key, rules.locale)) for key in rules.keys]
@@ -47,6 +48,9 @@ class LineKeys:
 
     def format(self, line: bytes) -> str:
         """The keys of a line in the form that `parse` takes. The line comes without its end."""
+        shown = self._order.shown_keys(line)
+        if shown is not None:
+            return shown
         if self._is_line:
             return escaped_line(self._key(0, self._rules.keys[0], line))
         keys = enumerate(self._rules.keys)
@@ -54,6 +58,12 @@ class LineKeys:
 
     def parse(self, text: str) -> KeyTexts:
         """The keys that a text states. Raises UsageError. Warns of a text in place of a number."""
+        try:
+            stated = self._order.keys_of_text(text)
+        except UsageError as error:
+            raise invalid_item(text, error.what, error.way_out) from None
+        if stated is not None:
+            return tuple(stated)
         rules = self._rules
         is_row = len(rules.keys) == 1 and self._spans(rules.keys[0]) and not text.startswith('"')
         fields = [text] if self._is_line or is_row else parse_fields(text, len(rules.keys))

@@ -12,7 +12,7 @@ from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.resources import available_memory, cores
 from gpumerge_cli.engine.task import PartTotal
 from gpumerge_cli.engine.writers import CountingWriter, SinkWriter
-from gpumerge_cli.errors import OutputError
+from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.compressed import output_codec
@@ -69,6 +69,9 @@ class Output:
         compression = job.output.compression
         if compression is None and not job.items.plain:
             compression = codec_of_inputs(names[0], inputs.names)
+        if inputs.written.rows is None and (job.output.level is not None or job.output.group is not None):
+            option = "--compression-level" if job.output.level is not None else "--row-group-size"
+            raise UsageError(f"{option}: the output is not a table", way_out="leave it out")
         try:
             if len(names) > 1:
                 remove_leftovers(name for name in names if not is_url(name))

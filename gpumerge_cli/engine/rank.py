@@ -39,8 +39,8 @@ class RankAnswer:
     """The number of its input, in which it has the number counts[source]."""
     counts: tuple[int, ...]
     """The co-ranks: items of each input that lie ahead."""
-    offsets: tuple[int, ...]
-    """Bytes of each input that lie ahead."""
+    offsets: tuple[int | None, ...]
+    """Bytes of each input that lie ahead; None where that is unknown."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class ItemAnswer:
     """`lower` for each input."""
     upper_counts: tuple[int, ...]
     """`upper` for each input."""
-    offsets: tuple[int, ...]
-    """Bytes of each input that lie ahead of its equals."""
+    offsets: tuple[int | None, ...]
+    """Bytes of each input that lie ahead of its equals; None where that is unknown."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def answer(job: Job, settle: Callable[[], None] = lambda: None) -> Answers:
         raise UsageError(
             f"--split {questions.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer"
         )
-    with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
+    with open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory) as inputs:
         check_memory(job, inputs)
         search = _Search(inputs, merge_ranks(inputs, job.resources.threads))
         wanted = [(text, search.parsed(text)) for text in questions.of]
@@ -241,7 +241,7 @@ class _Search:
         assert self.keys is not None
         return self.keys.bounds(wanted, self._inputs.sources)
 
-    def _row(self, cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _row(self, cut: RankCut) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
         positions = cut.positions.tolist()
         return tuple(cut.counts.tolist()), tuple(map(self._places.place, range(len(positions)), positions))
 

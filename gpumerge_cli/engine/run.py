@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
@@ -23,16 +24,18 @@ from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.reading_progress import Advance, OnStage
 from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
+from gpumerge_cli.engine.row_sorts import merge_of_runs, purpose_of
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
-from gpumerge_cli.formats.line_source import BOM, LineSource
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.output import refuse_inputs
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, FileChunk, Plan, even_edges
 from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
+from gpumerge_cli.shell_words import quoted
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
@@ -115,14 +118,18 @@ def _run_to_output(
             clock.stopwatch,
             advance,
             folders=job.resources.folders,
+            memory=job.resources.memory,
             outputs=names if margin is None else (*names, *counts_file(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
+            purpose=purpose_of(job),
         ) as inputs,
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
-        job, inputs = _prepared(job, inputs)
+        asked, (job, inputs) = job, _prepared(job, inputs)
+        if inputs.is_sorted:
+            job, sorts = merge_of_runs(job), False
         parts = [] if sorts else _parts(job, inputs, clock)
         output = Output(names, inputs, job, _sizes(parts, inputs, len(names)))
         try:
@@ -135,7 +142,7 @@ def _run_to_output(
         except BaseException:
             output.abort()
             raise
-        return make_report(job, team, inputs, output, outcome, clock, [part.lengths for part in parts])
+        return make_report(asked, team, inputs, output, outcome, clock, [part.lengths for part in parts])
 
 
 def _check_before_opening(job: Job) -> None:
@@ -288,21 +295,24 @@ def _joining(work: Pass, number: int, join: Join, format: Format) -> JoinContext
     """The other source of a join, for messages on the source `number`."""
     from gpumerge_cli.engine.disorder import JoinContext
 
-    header = work.job.items.header_lines > 0
+    items = work.job.items
+    header = items.header_lines > 0 or items.header_prefix != b""
     names = _names_of_fields(work, join, format) if header else []
 
     def proposal(order: Order) -> str:
         return join.proposal(order.text.keys if order.text is not None else (), names)
 
-    command = f"gpumerge sort{' --header 1' * header} {join.sorting(number)}"
+    options = [f"--header-prefix {quoted(os.fsdecode(items.header_prefix))} "] * (items.header_prefix != b"")
+    options += ["--header 1 "] * (items.header_lines > 0)
+    command = f"gpumerge sort {''.join(options)}{join.sorting(number)}"
     return JoinContext(command, (work.sources[1 - number], work.order_of(1 - number)), proposal)
 
 
 def _names_of_fields(work: Pass, join: Join, format: Format) -> list[Sequence[bytes]]:
     """The names that the headers of A and B give to fields; [] if they give none."""
-    headers = [source.header.removeprefix(BOM) for source in work.sources if isinstance(source, LineSource)]
-    names = [format.header_names(header.rstrip(b"\r\n"), join) for header in headers]
-    return names if all(names) else []
+    headers = [source.first_line for source in work.sources if isinstance(source, LineSource) and source.header]
+    names = [format.header_names((header or b"").rstrip(b"\r"), join) for header in headers]
+    return names if len(names) == len(work.sources) and all(names) else []
 
 
 def plan_files(job: Job) -> Plan[FileChunk]:
@@ -310,7 +320,7 @@ def plan_files(job: Job) -> Plan[FileChunk]:
     from gpumerge_cli.engine.file_places import FilePlaces
 
     LOCAL.check_job(job)
-    with open_inputs(job.inputs, job.items, folders=job.resources.folders) as inputs:
+    with open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory) as inputs:
         team = LOCAL.team(job, inputs, Clock())
         work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from gpumerge_cli.engine.headers import is_header
 from gpumerge_cli.engine.hints import ENOUGH, TIME, are_alike, has_requested_header, in_turn, sampled_items
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.kinds.lookup import implied_format
+from gpumerge_cli.formats.likely_header import is_header
 from gpumerge_cli.order.kinds import Order
 
 

@@ -67,7 +67,7 @@ def refuse_records(name: str, start: bytes) -> None:
 def refuse_json(name: str, start: bytes) -> None:
     """Raise InputError if `start` is how JSON begins, in a file that only named fields say is CSV."""
     if re.match(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"', start):
-        what = f"it holds {JSON.name}, whose fields are no keys"
+        what = f"it holds {JSON.name}, not CSV"
         raise InputError(what, where=name, way_out=JSON.way_out_for(name))
 
 

@@ -21,6 +21,7 @@ from gpumerge_cli.formats.input import SeekableInput
 _MOST_KEPT = 64 << 20
 """Bytes of content that all inputs together keep. An input for whose groups there is no room is unpacked to a copy."""
 _LEAST_KEPT = 32 << 20  # some cuts are searched before chunks are read
+_KEPT_SHARE = 8  # of a job's memory, if that is less
 _EACH_KEEPS = 2  # groups: where a thread has read to, and where a cut is searched
 _AT_ONCE = 1 << 20  # packed bytes that one call reads
 _CONTENT_AT_ONCE = 4 << 20
@@ -31,7 +32,10 @@ _unended: set[str] = set()
 
 
 class BlockedInput(SeekableInput):
-    """A compressed file as an input, read in place. file: the file. index: of all its groups."""
+    """A compressed file as an input, read in place.
+
+    file: the file. index: of all its groups. memory: of the job, see open_input.
+    """
 
     _kept: ClassVar[OrderedDict[tuple[int, int], bytes]] = OrderedDict()
     _numbers: ClassVar[Iterator[int]] = count()
@@ -39,7 +43,9 @@ class BlockedInput(SeekableInput):
     _taken = 0
     _lock = threading.Lock()
 
-    def __init__(self, file: SeekableInput, index: BlockIndex, coding: BlockCoding, folder: str | None) -> None:
+    def __init__(
+        self, file: SeekableInput, index: BlockIndex, coding: BlockCoding, folder: str | None, memory: int | None
+    ) -> None:
         """Precondition: `take_room` took room for the index."""
         self.name, self.tag, self.start, self.size = file.name, "", 0, index.size
         self._folder = folder
@@ -47,13 +53,14 @@ class BlockedInput(SeekableInput):
         self._file, self._index, self._coding = file, index, coding
         self._number = next(BlockedInput._numbers)
         self._room = _EACH_KEEPS * index.largest
+        self._least_kept = min(_LEAST_KEPT, _most_kept(memory))
         self._locks = [threading.Lock() for _ in range(min(_LOCKS, len(index.starts)))]
 
     @classmethod
-    def take_room(cls, index: BlockIndex) -> bool:
+    def take_room(cls, index: BlockIndex, memory: int | None) -> bool:
         """Take room for the groups of a further input from the memory of all; False if it has none left."""
         with cls._lock:
-            fits = cls._taken + _EACH_KEEPS * index.largest <= _MOST_KEPT
+            fits = cls._taken + _EACH_KEEPS * index.largest <= _most_kept(memory)
             cls._taken += _EACH_KEEPS * index.largest if fits else 0
         return fits
 
@@ -160,15 +167,22 @@ class BlockedInput(SeekableInput):
                 return
             BlockedInput._kept[self._number, number] = content
             BlockedInput._kept_bytes += len(content)
-            while BlockedInput._kept_bytes > max(_LEAST_KEPT, BlockedInput._taken):
+            while BlockedInput._kept_bytes > max(self._least_kept, BlockedInput._taken):
                 BlockedInput._kept_bytes -= len(BlockedInput._kept.popitem(last=False)[1])
 
 
-def open_blocked(name: str, progress: Callable[[float], None], folder: str | None) -> BlockedInput | None:
+def _most_kept(memory: int | None) -> int:
+    """The bytes of content that all inputs of a job with this memory keep."""
+    return _MOST_KEPT if memory is None else min(_MOST_KEPT, memory // _KEPT_SHARE)
+
+
+def open_blocked(
+    name: str, progress: Callable[[float], None], folder: str | None, memory: int | None
+) -> BlockedInput | None:
     """The compressed file `name` as an input that is read in place.
 
     None if it is not of blocks throughout, if they are too large, or if it is not a file. progress, folder: see
-    SeekableInput. Raises InputError, UsageError.
+    SeekableInput. memory: see open_input. Raises InputError, UsageError.
     """
     blocks = CODECS[compression_of(name)].blocks
     if blocks is None or not os.path.isfile(name):
@@ -179,8 +193,8 @@ def open_blocked(name: str, progress: Callable[[float], None], folder: str | Non
         index = index_of(Window(file, progress), coding)
         if index is not None and coding.end and file.read(file.size - len(coding.end), _AT_ONCE) != coding.end:
             _warn(name, coding)
-        if index is not None and BlockedInput.take_room(index):
-            return BlockedInput(file, index, coding, folder)
+        if index is not None and BlockedInput.take_room(index, memory):
+            return BlockedInput(file, index, coding, folder, memory)
     except BlockDamageError as error:
         file.check_unchanged()
         file.close()

@@ -283,4 +283,6 @@ CODECS: Mapping[str, Codec] = {
 UNCOMPRESSED = "none"
 """The value of --compression for plain outputs."""
 COMPRESSIONS = (*(codec.option for codec in CODECS.values()), UNCOMPRESSED)
-"""The values of --compression."""
+"""The values of --compression for outputs that are compressed as a whole."""
+COLUMN_COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "brotli", UNCOMPRESSED)
+"""Its values for tables, whose columns are compressed."""

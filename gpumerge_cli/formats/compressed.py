@@ -10,7 +10,7 @@ from typing import IO, Any, Protocol
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageError, input_error
-from gpumerge_cli.formats.codecs import CODECS, COMPRESSIONS, UNCOMPRESSED, Codec, Reader
+from gpumerge_cli.formats.codecs import CODECS, COLUMN_COMPRESSIONS, COMPRESSIONS, UNCOMPRESSED, Codec, Reader
 from gpumerge_cli.urls import shown
 
 _ROTATED = re.compile(r"(?<=\.log)[.-][0-9][0-9._-]*\Z", re.IGNORECASE)
@@ -109,12 +109,14 @@ def output_codec(name: str, wanted: str | None = None, *, plain: bool = False) -
     """The codec of the output `name`; None if it is not compressed.
 
     wanted: the value of --compression; None goes by the suffix, which must not contradict it. plain: the suffix says
-    nothing. Raises OutputError, UsageError.
+    nothing. Compressions of a table's columns alone are None, too. Raises OutputError, UsageError.
     """
     named = CODECS.get(compression_of(name))
     if wanted is None:
         return None if plain else named
     found = next((codec for codec in CODECS.values() if codec.option == wanted), None)
+    if found is None and wanted in COLUMN_COMPRESSIONS and named is None:
+        return None
     if found is None and wanted != UNCOMPRESSED:
         raise UsageError(f"--compression {wanted}: no such compression", way_out=f"use {', '.join(COMPRESSIONS)}")
     if named is None or named is found or (found is not None and found.general == named.suffix):

@@ -40,7 +40,7 @@ def raw_fields(line: bytes, separator: bytes, quotes: Quotes) -> list[bytes]:
 
 def with_distinct_names(header: bytes, join: Join) -> bytes:
     """A header with suffixes at names of B that other columns have, too. The join has columns."""
-    text = header.rstrip(b"\r\n\0")
+    text = header.rstrip(b"\r\n" + bytes([join.key.terminator]))
     fields = raw_fields(text, join.between, join.quotes)
     quotes = [b'"' if join.quotes != "none" and field.startswith(b'"') else b"" for field in fields]
     names = [field[1:-1].replace(b'""', b'"') if quote else field for field, quote in zip(fields, quotes, strict=True)]

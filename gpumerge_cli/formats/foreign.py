@@ -58,9 +58,9 @@ _CONTROL = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"
 
 JSON = Foreign(
     "JSON",
-    (".json", ".jsonl", ".ndjson"),
-    reader="read_json",
-    way_out="or use --format text for its lines, without --csv and --field",
+    (".json",),
+    way_out="read it by --format jsonl, without --csv, if each line is a value; else write such lines first, "
+    "for example with jq -c '.[]'",
     text=True,
 )
 """Its lines are text like any other, so `begins` says nothing."""
@@ -72,9 +72,7 @@ def begins_json(start: bytes) -> bool:
 
 
 FOREIGN_FORMATS: tuple[Foreign, ...] = (
-    Foreign("Parquet", (".parquet",), rb"PAR1" + _CONTROL, reader="read_parquet"),
-    Foreign("Arrow", (".arrow",), rb"ARROW1\x00\x00", _ARROW),
-    Foreign("Feather", (".feather",), rb"FEA1" + _CONTROL, _ARROW),
+    Foreign("Feather", (), rb"FEA1" + _CONTROL, _ARROW),
     Foreign("ORC", (".orc",), rb"ORC[\x00-\x1f]" + _CONTROL, _ARROW),
     Foreign("Avro", (".avro",), rb"Obj\x01", reader="read_avro"),
     Foreign("HDF5", (".h5", ".hdf5"), rb"\x89HDF\r\n\x1a\n", _NUMPY),

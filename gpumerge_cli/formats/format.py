@@ -7,19 +7,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.order.rules import LINES, Spelling
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from gpumerge_cli.extents import DecompressedCopy
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
+    from gpumerge_cli.formats.tables.facts import TablesFacts
+    from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -70,6 +76,17 @@ class Format(ABC):
     """Whether -t names the byte between its fields. Others know it, or have none."""
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
+
+    named_by_path: bool = False
+    """Whether --field names keys by their paths within an item, so that no header is read; see split_keys."""
+
+    def takes(self, items: Items) -> bool:
+        """Whether its suffixes select it for these items, if it is a format of lines; else they are plain lines."""
+        return True
+
+    def split_keys(self, text: str) -> Sequence[tuple[str, str]]:
+        """The paths that a text of --field names, each with the options behind its colon."""
+        return ()
 
     def readings(self, items: Items) -> int:
         """Times that all of a file is read, or copied, before the work can begin."""
@@ -163,6 +180,17 @@ class Format(ABC):
         (line,) = words
         return line
 
+    def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
+        """The writer of rows with an Arrow schema as text, to a file with this suffix; None if it writes none.
+
+        Raises OutputError for columns that it cannot hold.
+        """
+        return None
+
+    def facts(self, names: Sequence[str], layouts: Sequence[Layout], stack: ExitStack) -> TablesFacts:
+        """The facts of tables, which the stack closes. Raises InputError."""
+        raise NotImplementedError
+
     def header(self, dtype: Dtype, count: int) -> bytes:
         """The bytes before `count` items of a dtype, always of one length; b"" if there are none."""
         return b""
@@ -174,7 +202,29 @@ class Column:
 
     name: str
     type: str = ""
-    """One of those of order.rows.RowKey; "" for text."""
+    """The name of its type in Arrow; "" for text."""
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """The use that a job makes of its opened inputs."""
+
+    memory: int = 1 << 28
+    """Bytes that they may take in this process."""
+    sort: Callable[[Any, Any], Any] | None = None
+    """Sorts items of rows, given their order and the items, see formats.tables.runs; None if the job does not sort."""
+    spills: bool = False
+    """Whether a sort uses temporary files even if there is memory for everything."""
+    folders: tuple[str, ...] = ()
+    """Those of temporary files; () for the system's."""
+    is_ordered: bool = False
+    """Whether the output is in order, or the job fails."""
+    copies: bool = False
+    """Whether all rows go to one output, so that groups of them may be copied."""
+    checks: bool = True
+    """Whether the order of rows is checked."""
+    output: TableSettings = TableSettings()
+    """The settings of its output, if that is a table."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +240,8 @@ class Layout:
     """With its byte order; None if the file states it."""
     key: Key | None = None
     """The part of an item that is its key, if options give it."""
+    purpose: Purpose = Purpose()
+    """The use that the job makes of the file."""
 
     @property
     def copy(self) -> DecompressedCopy | None:
@@ -203,8 +255,8 @@ class Written:
 
     shown: Callable[[bytes], bytes] | None = None
     """Turns whole lines into the bytes to write; None if they are written as they are."""
-    columns: tuple[Column, ...] = ()
-    """Those of rows, which go to an output of a format of rows."""
+    rows: Gather | None = None
+    """The way to the rows that items refer to, which go to an output of a format of rows."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +286,8 @@ class PreparedSources:
     sources: tuple[Source, ...]
     order: Order
     written: Written
+    is_sorted: bool = False
+    """Whether a job that sorts gets sorted runs, which need only be merged."""
     is_copied: bool = True
     """Whether files were copied for that, where the format has to read them."""
 

@@ -94,11 +94,19 @@ class SeekableInput:
 
     def replaced(self, write: Callable[[IO[bytes]], None]) -> SeekableInput:
         """This file as what `write` writes to a temporary file; this one is closed."""
-        with new_spool(self.name, self._folder) as spool:
+        copy = self.beside(write)
+        self.close()
+        return copy
+
+    def beside(self, write: Callable[[IO[bytes]], None], folder: str | None = None) -> SeekableInput:
+        """An input of this name that holds what `write` writes to a temporary file; this one stays open.
+
+        folder: that of the file; None for the one of copies of this input.
+        """
+        with new_spool(self.name, folder or self._folder) as spool:
             write(spool)
             spool.flush()
             descriptor = os.dup(spool.fileno())
-        self.close()
         copy = SeekableInput.__new__(SeekableInput)
         status = os.fstat(descriptor)
         copy.name, copy.start, copy.size, copy._folder = self.name, 0, status.st_size, self._folder

@@ -8,6 +8,7 @@ from typing import IO, Literal
 
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.returns import Returns
 
 LineEnds = Literal["", "first", "lf", "crlf"]
 """The ends of the output's lines: those of the inputs, each as it stands; or those of the first line of all inputs, a
@@ -34,13 +35,17 @@ def without_returns(source: LineSource, progress: Callable[[float], None], *, en
     if not any(b"\r" + end in data for data in _pieces(source.file)):
         return source
 
+    returns = Returns(end, source.file.size - source.held)
+
     def write(out: IO[bytes]) -> None:
         for data in _pieces(source.file):
-            out.write(data.replace(b"\r" + end, end))
+            bare = data.replace(b"\r" + end, end)
+            out.write(bare)
+            returns.note(data, bare)
             progress(len(data) / source.file.size)
 
     copy = source.copied(write, end[0])
-    copy.origin = source.held if source.origin is None else source.origin
+    copy.origin, copy.returns = source.held, returns
     return copy
 
 

@@ -93,7 +93,10 @@ def _copied(source: LineSource, starts: RecordStarts, end: int, progress: Callab
         if newline and file.read(file.size - 1, 1) == b"\n":
             out.write(bytes([end]))
 
-    return source.copied(write, end, RecordSource)
+    copy = source.copied(write, end, RecordSource)
+    if copy.returns is not None:
+        copy.returns.ends += bytes([end])
+    return copy
 
 
 def _blocks(file: SeekableInput, start: int) -> Iterator[bytearray]:

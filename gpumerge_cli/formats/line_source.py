@@ -11,6 +11,7 @@ from gpumerge_cli.formats.header_lines import HeaderLines
 from gpumerge_cli.formats.input import SeekableInput
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.returns import Returns
     from gpumerge_cli.order.key_types import Dtype
 
 BOM = b"\xef\xbb\xbf"
@@ -131,6 +132,10 @@ class LineSource(EndedSource):
         self.marked = marked
         self.origin: int | None = None
         """The bytes of the file's items, of which this is a copy with longer or shorter lines; None for others."""
+        self.returns: Returns | None = None
+        """Describes the carriage returns that this copy of a file lacks; None for others."""
+        self.is_rearranged = False
+        """Whether the columns of the file are others, so that no place in it is known."""
         self.left_out = ""
         """The names of columns of the file that its lines have not, as in a header."""
         self.header_count = 0
@@ -177,6 +182,18 @@ class LineSource(EndedSource):
             start = low + end if end else min(self._file.size, self.item_end(low))
             count += 1
 
+    doubted: bool = True
+    """Whether its lines are looked at for a header that no option names, and for keys that are empty."""
+
+    @property
+    def header_known(self) -> bool:
+        """Whether an option says that the file has a header, or its format that it has none."""
+        return bool(self.requested_header) or not self.doubted
+
+    def skipped_ahead(self, start: int) -> int:
+        """The bytes of lines of the file ahead of the item at `start` that are neither items nor its header."""
+        return 0
+
     @property
     def header(self) -> bytes:
         """The lines that are not items, each with its terminator."""
@@ -187,10 +204,10 @@ class LineSource(EndedSource):
 
     @property
     def first_line(self) -> bytes | None:
-        """The first line, of the header or an item, without the mark and the terminator; None if there is none."""
+        """The last line of the header, or else the first item, without mark and terminator; None if there is none."""
         header = self.header.removeprefix(BOM)
         if header:
-            return header[:-1]
+            return header[:-1].rpartition(self._end)[2]
         return self.item_at(0) if self.size else None
 
     def location(self, start: int) -> str:
@@ -204,5 +221,12 @@ class LineSource(EndedSource):
         kind: the class of the copy, LineSource by default.
         """
         copy = (kind or LineSource)(self._file.replaced(write), terminator, self.requested_header, marked=self.marked)
-        copy.left_out, copy.origin = self.left_out, self.origin
+        copy.left_out, copy.origin, copy.returns = self.left_out, self.origin, self.returns
+        copy.is_rearranged = self.is_rearranged
         return copy
+
+    def place_in_file(self, position: int) -> int | None:
+        """The byte of the file, counted from its first item, at which an item lies; None if only `origin` is known."""
+        if self.returns is not None:
+            return self.returns.place(self._file, self._base + position)
+        return min(position, self.held) if self.origin is None else None

@@ -26,8 +26,13 @@ def open_input(
     progress: Callable[[float], None] = lambda share: None,
     folder: str | None = None,
     copy: DecompressedCopy | None = None,
+    memory: int | None = None,
 ) -> SeekableInput:
-    """Open the input `name`. The arguments are SeekableInput's. Raises InputError, UsageError."""
+    """Open the input `name`. Raises InputError, UsageError.
+
+    memory: the bytes that the job may take, of which all its inputs keep a share; None if it does not say. The other
+    arguments are SeekableInput's.
+    """
     if copy is not None:
         return SeekableInput(shown(name), folder=folder, copy=copy)
     if is_url(name):
@@ -37,7 +42,7 @@ def open_input(
     if not plain and compression_of(name):
         from gpumerge_cli.formats.blocked_input import open_blocked
 
-        blocked = open_blocked(name, progress, folder)
+        blocked = open_blocked(name, progress, folder, memory)
         if blocked is not None:
             return blocked
     return SeekableInput(name, plain=plain, progress=progress, folder=folder)

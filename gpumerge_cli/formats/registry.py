@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT
+from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS, COMPRESSIONS
 from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name, output_codec, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
-from gpumerge_cli.formats.format import FORMATS, Column, Format, Layout, Written
+from gpumerge_cli.formats.format import FORMATS, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, implied_format, is_binary
+from gpumerge_cli.formats.kinds.lookup import (
+    dtype_of,
+    format_names,
+    format_of_suffix,
+    implied_format,
+    is_binary,
+    means_table,
+)
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal
@@ -24,6 +32,9 @@ from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.settings import TableSettings
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -42,8 +53,12 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
     by_lines = items.lines is not None and (items.lines.asks_for_text or not items.lines.locale)
     text = by_lines or bool(items.line_option) or tentative is not None
     one = certain or format_of_suffix(suffix)
+    if one is not None and one is not certain and not one.takes(items):
+        one = format_of_suffix("")
     if key is not None:
         one = _of_records(name, certain, one, record, key, request.first_option or f"--dtype {dtype}", text)
+        if items.nulls != "last" and one.holds != "rows":
+            raise UsageError(f"--nulls {items.nulls}: {shown(name)} holds no nulls", way_out="leave it out")
         return Layout(one, items, number, record, key)
     if dtype is not None and certain is None and (one is None or one.holds not in ("typed", "rows")):
         one = _of_options()  # whatever the name says
@@ -158,14 +173,20 @@ def _records_way_out() -> str:
 
 
 def open_source(
-    name: str, layout: Layout, progress: Callable[[float], None] = lambda share: None, *, folder: str | None = None
+    name: str,
+    layout: Layout,
+    progress: Callable[[float], None] = lambda share: None,
+    *,
+    folder: str | None = None,
+    memory: int | None = None,
 ) -> Source:
     """Open an input. Raises InputError.
 
     progress: called with the share of the file that was gone through, again and again while it is decompressed.
-    folder: for a copy, see SeekableInput.
+    folder: for a copy, see SeekableInput. memory: see open_input.
     """
-    file = open_input(name, plain=layout.items.plain, progress=progress, folder=folder, copy=layout.copy)
+    plain, copy = layout.items.plain, layout.copy
+    file = open_input(name, plain=plain, progress=progress, folder=folder, copy=copy, memory=memory)
     try:
         if layout.format.holds == "lines":
             layout.format.refuse(name, file.read(0, LOOKED_AT), layout.items)
@@ -193,6 +214,10 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
                 return ""
             way_out = "name it .txt" + (", or use --format text" if layout.items.plain else "")
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out=way_out)
+        if layout.format.named_by_path and means_table(suffix):
+            usual = next(iter(layout.format.suffixes))
+            what = f"{layout.format.word} cannot be written as {suffix}"
+            raise OutputError(what, where=name, way_out=f"name it {usual}")
         foreign = foreign_of(suffix)
         is_given = layout.items.plain or layout.items.tells_format
         if named and not is_given and foreign is not None and not foreign.text:
@@ -261,8 +286,9 @@ def open_sink(
     Its suffix names the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
-    if written.columns:
-        return _open_rows(name, layout, written.columns, most, compression)
+    if written.rows is not None:
+        return _open_rows(name, layout, written.rows, most, line_end)
+    _refuse_column_compression(compression)
     codec = output_codec(name, compression, plain=layout.items.plain)
     compress = None if codec is None else codec.compressor()
     end = b"" if codec is None else codec.end()
@@ -298,18 +324,20 @@ def open_sink(
         raise
 
 
-def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int, compression: str | None) -> Sink:
+def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: bytes) -> Sink:
     """Open an output of rows, in the format that its suffix names, else in that of the first input."""
-    from gpumerge_cli.formats.rows import RowFooter, RowFormat, group_bytes
-    from gpumerge_cli.order.rules import END
+    from gpumerge_cli.formats.rows import RowFormat
+    from gpumerge_cli.formats.tables.sink import RowSink
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
-    if output_codec(name, compression) is not None:
+    text = next(filter(None, (one.text_writer(rows.schema, suffix) for one in FORMATS.values())), None)
+    if text is not None:
+        writer = _text_writer(name, text, rows.settings)
+        return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
+    if compression_of(name):
         what = "an output of rows is not compressed as a whole"
-        by_name = bool(compression_of(name))
-        way_out = f"name it {inner_name(name)}" if by_name else "leave --compression out"
-        raise OutputError(what, where=name, way_out=way_out)
+        raise OutputError(what, where=name, way_out=f"name it {inner_name(name)}")
     named = format_of_suffix(suffix) if suffix else None
     if named is not None and not isinstance(named, RowFormat):
         raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
@@ -320,11 +348,28 @@ def _open_rows(name: str, layout: Layout, columns: Sequence[Column], most: int, 
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
-    writer = format.writer(columns)
-    return ItemSink(
+    return RowSink(
         open_output(name, most),
-        header=lambda _: writer.head,
-        compress=partial(group_bytes, writer, columns),
-        footer=RowFooter(writer),
-        line_end=END[0],
+        rows,
+        format.writer(rows.schema, rows.settings),
+        line_end=line_end[0] if line_end else None,
     )
+
+
+def _text_writer(name: str, text: TableWriter, settings: TableSettings) -> TableWriter:
+    """The writer of rows as text, compressed as the suffix or --compression says. Raises OutputError, UsageError."""
+    from gpumerge_cli.formats.tables.text_writers import CompressedText
+
+    if settings.level is not None or settings.group is not None:
+        option = "--compression-level" if settings.level is not None else "--row-group-size"
+        raise UsageError(f"{option}: the output is text, not a table", way_out="leave it out")
+    _refuse_column_compression(settings.compression)
+    codec = output_codec(name, settings.compression)
+    return text if codec is None else CompressedText(text, codec.compressor(), codec.end())
+
+
+def _refuse_column_compression(compression: str | None) -> None:
+    """Raise UsageError for a --compression that only columns of tables have."""
+    if compression in COLUMN_COMPRESSIONS and compression not in COMPRESSIONS:
+        what = f"--compression {compression}: only the columns of tables are compressed so"
+        raise UsageError(what, way_out=f"use {', '.join(COMPRESSIONS)}")

@@ -1,73 +1,56 @@
-"""Formats of rows: columns with types and nulls, whose rows are read and written by groups.
+"""Formats of rows: columns with types and nulls, whose rows lie in groups.
 
-Each file is turned, group by group, into a temporary file of lines, whose order is order.rows. An output turns lines
-into rows again: each piece of lines becomes groups, and the facts that a footer states about them are kept until the
-end. A format of rows subclasses RowFormat.
+The keys of each file are decoded and turned into items, images and references to rows, which lie in a temporary file.
+All work is done on them: see order.rows. An output gathers the rows that its items refer to, and writes them in groups.
+A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow, which is loaded as a file is opened.
 """
 
 from __future__ import annotations
 
-import struct
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import attrgetter
-from typing import IO, Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import takewhile
+from typing import IO, TYPE_CHECKING, Any
 
-from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Written
+from gpumerge_cli.formats.fixed_source import FixedSource
+from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
+from gpumerge_cli.formats.tables.settings import GroupSize
+from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.rows import BYTES, RowKey, RowOrder, escaped, image_of, unescaped
-from gpumerge_cli.order.rules import END, MARK
-from gpumerge_cli.suggestions import did_you_mean_column
+from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
+from gpumerge_cli.order.rules import END
 
-Values = Sequence[Any]
-"""The values of a column in a group, as Python has them, bytes for BYTES; None for a null."""
-GROUP_ROWS = 1 << 16
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from gpumerge_cli.formats.tables.apart import Apart
+    from gpumerge_cli.formats.tables.facts import TablesFacts
+    from gpumerge_cli.formats.tables.items import Form
+    from gpumerge_cli.formats.tables.settings import TableSettings
+    from gpumerge_cli.formats.tables.table import Table, TableWriter
+
+MOST_ROWS = 1 << 18
 """The most rows of a group that is written."""
-_LETTERS = {"int64": "q", "uint64": "Q", "float64": "d", BYTES: "I"}
-
-
-class RowTable(Protocol):
-    """An opened file of rows."""
-
-    columns: tuple[Column, ...]
-    groups: int
-    """The number of groups."""
-
-    def group(self, number: int) -> Sequence[Values]:
-        """The values of all columns in a group; they are as many as its rows. Raises InputError."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """A group of an output."""
-
-    start: int
-    """Its first byte in the file."""
-    size: int
-    """Its bytes."""
-    rows: int
-    """The number of its rows."""
-
-
-class Writer(Protocol):
-    """The bytes of an output of rows."""
-
-    head: bytes
-    """The bytes before all groups."""
-
-    def group(self, columns: Sequence[Values]) -> bytes:
-        """The bytes of a group; from any thread. See Table.group."""
-
-    def foot(self, groups: Sequence[Group]) -> bytes:
-        """The bytes behind all groups, which are given in their order in the file."""
+GROUP_BYTES = 128 << 20
+"""The most bytes of values of a group that is written."""
+_LEAST_PIECE = 1 << 16
+"""The least items that are merged at once, which may become several groups."""
+_SHARES = 16
+"""A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
+_LINE_BYTES = 32
+"""About the bytes of an item that is a line."""
+_LEAST_MEMORY = 1 << 16
+"""Bytes that a sort takes which is to use temporary files."""
+_BATCH_BYTES = 4 << 20
+"""Bytes of keys that are decoded at once."""
 
 
 class RowFormat(Format):
@@ -76,196 +59,287 @@ class RowFormat(Format):
     holds = "rows"
     joins = False
     changed = "rows"
+    word = "rows"
 
     def readings(self, items: Items) -> int:
         """See Format."""
         return 1
 
     @abstractmethod
-    def table(self, file: SeekableInput) -> RowTable:
+    def table(self, file: SeekableInput) -> Table:
         """The table in an opened file. Raises InputError."""
 
     @abstractmethod
-    def writer(self, columns: Sequence[Column]) -> Writer:
-        """The writer of an output with these columns. Raises OutputError for columns that it cannot hold."""
+    def writer(self, schema: Any, settings: TableSettings) -> TableWriter:
+        """The writer of an output with columns of an Arrow schema.
 
-    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> RowSource:
-        """See Format. Raises InputError for a key that is not a column, too."""
-        table = self.table(file)
-        try:
-            keys = keys_of(table.columns, layout)
-        except UsageError as error:
-            raise InputError(error.what, where=file.name, way_out=error.way_out) from None
-        return RowSource(file.replaced(lambda out: _write_lines(table, keys, out, progress)), table.columns, keys)
+        Raises OutputError for columns that it cannot hold, UsageError for settings that it cannot follow.
+        """
+
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> OpenedTable:
+        """See Format."""
+        return OpenedTable(file, self._table(file))
 
     def prepared(
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
-        """See Format. Raises InputError if the columns of files differ."""
-        rows = [source for source in sources if isinstance(source, RowSource)]
-        first = rows[0]
-        for other in rows:
-            if other.table_columns != first.table_columns:
-                raise InputError(
-                    f"its columns are {_listed(other.table_columns)}, those of {first.name} are "
-                    f"{_listed(first.table_columns)}",
-                    where=other.name,
-                    way_out="give all files the same columns",
-                )
-        return PreparedSources(tuple(rows), RowOrder.by_columns(first.keys), Written(columns=first.table_columns))
+        """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
+        from gpumerge_cli.formats.tables.apart import WrongRangeError
+        from gpumerge_cli.formats.tables.facts import SortedColumn
+        from gpumerge_cli.formats.tables.gather import Gather
+        from gpumerge_cli.formats.tables.items import Form
+        from gpumerge_cli.formats.tables.key_columns import key_columns
+
+        opened = [source for source in sources if isinstance(source, OpenedTable)]
+        tables = [source.table for source in opened]
+        _check_alike(tables)
+        try:
+            keys = key_columns(tables[0].schema, layout)
+        except UsageError as error:
+            raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
+        form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
+        rows = _rows_of_group(tables, layout.purpose)
+        order = form.order(piece=0)
+        order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
+        usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
+        sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
+        settings = replace(layout.purpose.output, sorted_by=sorted_by, like=tables[0])
+        if layout.purpose.sort is not None:
+            return _sorted(opened, form, order, rows, layout.purpose, settings)
+        apart = self._apart(tables, form, settings) if layout.purpose.copies else None
+        checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
+        try:
+            found = _all_items(opened, form, order, progress, apart, checks=checks)
+        except WrongRangeError:
+            apart = None
+            found = _all_items(opened, form, order, progress, apart)
+        gather = Gather(tables, tables[0].schema, rows, layout.purpose.memory // 4, order.item_bytes, settings)
+        if apart:
+            gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
+        return PreparedSources(tuple(found), order, Written(rows=gather))
+
+    def _apart(self, tables: Sequence[Table], form: Form, settings: TableSettings) -> list[Apart] | None:
+        """The groups of the tables that an output of this format takes as they are, None for none."""
+        from gpumerge_cli.formats.tables.apart import groups_apart
+
+        found = groups_apart(tables, form, self.writer(tables[0].schema, settings).takes)
+        return found if any(one.groups for one in found or ()) else None
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
         """See Format."""
         file = open_input(name, plain=items.plain)
         try:
-            return self.table(file).columns
+            return tuple(Column(field.name, str(field.type)) for field in self._table(file).schema)
         finally:
             file.close()
 
+    def facts(self, names: Sequence[str], layouts: Sequence[Layout], stack: ExitStack) -> TablesFacts:
+        """See Format. Raises InputError for a key that is not a column."""
+        from gpumerge_cli.formats.tables.about import about_tables
+
+        tables = []
+        for name, layout in zip(names, layouts, strict=True):
+            file = open_input(name, plain=layout.items.plain)
+            stack.callback(file.close)
+            assert isinstance(layout.format, RowFormat), "of tables"
+            tables.append(layout.format._table(file))
+        return about_tables(tables, layouts[0])
+
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""
-        assert isinstance(order, RowOrder)
-        pairs = zip(order.keys_of_rows, words, strict=True)
-        return MARK.join([*(escaped(image_of(key.type, _value(key.type, word))) for key, word in pairs), b""])
+        assert isinstance(order, FixedRowOrder | TextRowOrder)
+        return order.item([key.image(word) for key, word in zip(order.keys_of_rows, words, strict=True)])
+
+    def _table(self, file: SeekableInput) -> Table:
+        from importlib.util import find_spec
+
+        if find_spec("pyarrow") is None:
+            raise InputError(
+                f"{self.name} files need pyarrow, which is not installed",
+                where=file.name,
+                way_out="pip install 'gpumerge[tables]'",
+            )
+        return self.table(file)
 
 
-class RowSource(EndedSource):
-    """The rows of a file as lines. See formats.base.Source."""
+class OpenedTable(FixedSource):
+    """A table whose items are not made yet. See formats.base.Source."""
 
-    def __init__(self, file: SeekableInput, columns: tuple[Column, ...], keys: tuple[RowKey, ...]) -> None:
+    def __init__(self, file: SeekableInput, table: Table) -> None:
+        super().__init__(file, ItemType("V", 1), 0, 0)
+        self.file = file
+        self.table = table
+
+
+class _OfTable:
+    """Items of a table, in a temporary file, whatever their form."""
+
+    name: str
+    _origin: OpenedTable
+    _item_bytes: int
+    """0 for lines."""
+
+    def item_at(self, start: int) -> bytes:
+        raise NotImplementedError
+
+    def location(self, start: int) -> str:
+        from gpumerge_cli.formats.tables.references import row_of
+
+        return f"{self.name}: {self._origin.table.place(row_of(self.item_at(start), self._item_bytes))}"
+
+    def check_unchanged(self) -> None:
+        self._origin.file.check_unchanged()
+
+
+class FixedItems(_OfTable, FixedSource):
+    """Items of one size. See formats.base.Source."""
+
+    def __init__(self, file: SeekableInput, item_bytes: int, origin: OpenedTable) -> None:
+        super().__init__(file, ItemType("V", item_bytes), 0, file.size)
+        self._origin = origin
+        self._item_bytes = item_bytes
+
+    def item_at(self, start: int) -> bytes:
+        return FixedSource.item_at(self, start)
+
+
+class TextItems(_OfTable, EndedSource):
+    """Items that are lines. See formats.base.Source."""
+
+    def __init__(self, file: SeekableInput, origin: OpenedTable) -> None:
         super().__init__(file, END[0])
-        self.table_columns = columns
-        self.keys = keys
+        self._origin = origin
+        self._item_bytes = 0
+
+    def item_at(self, start: int) -> bytes:
+        return EndedSource.item_at(self, start)
 
 
-def keys_of(columns: Sequence[Column], layout: Layout) -> tuple[RowKey, ...]:
-    """The columns by which rows compare. Raises UsageError for options that name no columns, or others."""
-    there = ", ".join(column.name for column in columns)
-    if layout.dtype is not None or (layout.key is not None and not layout.key.fields):
-        raise UsageError("its columns have their own types and places", way_out=f"name a column with --field: {there}")
-    if layout.key is None:
-        raise UsageError("rows need a key", way_out=f"name one of their columns as the key (--field): {there}")
-    types = {column.name: column.type for column in columns}
-    texts = layout.key.fields
-    words = [word for text in texts for word in ([text] if text.removesuffix(":r") in types else text.split(","))]
-    found = []
-    for word in words:
-        name = word if word in types else word.removesuffix(":r")
-        if name not in types:
-            way_out = did_you_mean_column(name, {one: one for one in types}, f"its columns are {there}")
-            raise UsageError(f"{layout.key.option} {word}: there is no column {name!r}", way_out=way_out)
-        found.append(RowKey(name, types[name], (name != word) != layout.items.reverse))
-    names = [key.name for key in found]
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if twice is not None:
-        raise UsageError(
-            f"{layout.key.option} {','.join(names)}: {twice} is named twice", way_out="name each column once"
-        )
-    return tuple(found)
-
-
-def lines_of(columns: Sequence[Column], values: Sequence[Values], keys: Sequence[RowKey]) -> bytes:
-    """The lines of a group."""
-    names = [column.name for column in columns]
-    images = [[escaped(image_of(key.type, value)) for value in values[names.index(key.name)]] for key in keys]
-    rows = _packed(columns, values)
-    return b"".join(MARK.join(parts) + END for parts in zip(*images, map(escaped, rows), strict=True))
-
-
-def values_of(columns: Sequence[Column], lines: Iterable[bytes]) -> list[list[Any]]:
-    """The values of rows, a list for each column. lines: without their ends."""
-    head = _head(columns)
-    found: list[list[Any]] = [[] for _ in columns]
-    for line in lines:
-        row = unescaped(line.rpartition(MARK)[2])
-        fixed: Sequence[Any] = head.unpack_from(row)
-        at = head.size
-        for number, column in enumerate(columns):
-            is_null, value = fixed[2 * number : 2 * number + 2]
-            if column.type == BYTES:
-                start, at = at, at + value
-                value = row[start:at]
-            found[number].append(None if is_null else value)
+def _all_items(
+    opened: Sequence[OpenedTable],
+    form: Form,
+    order: Order,
+    progress: Callable[[int, float], None],
+    apart: Sequence[Apart] | None,
+    *,
+    checks: bool = True,
+) -> list[FixedItems | TextItems]:
+    """The items of all tables. apart: groups that two items stand for; None for none. checks: their keys are read."""
+    found: list[FixedItems | TextItems] = []
+    try:
+        for number, one in enumerate(opened):
+            groups = apart[number] if apart else None
+            found.append(_items_of(number, one, form, order, partial(progress, number), groups, checks=checks))
+    except BaseException:
+        for source in found:
+            source.close()
+        raise
     return found
 
 
-def group_bytes(writer: Writer, columns: Sequence[Column], lines: Bytes) -> Piece:
-    """The groups of whole lines."""
-    rows = bytes(lines).split(END)[:-1]
-    made, sizes = [], []
-    for at in range(0, len(rows), GROUP_ROWS):
-        some = rows[at : at + GROUP_ROWS]
-        made.append(writer.group(values_of(columns, some)))
-        sizes.append((len(made[-1]), len(some)))
-    return Piece(b"".join(made), sizes)
+def _items_of(
+    number: int,
+    origin: OpenedTable,
+    form: Form,
+    order: Order,
+    progress: Callable[[float], None],
+    apart: Apart | None,
+    *,
+    checks: bool,
+) -> FixedItems | TextItems:
+    """The items of table `number`, in a temporary file. apart, checks: see _all_items."""
+    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
+    from gpumerge_cli.formats.tables.cursor import batch_rows
+    from gpumerge_cli.formats.tables.table import reading
+
+    table = origin.table
+    columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
+
+    def write(out: IO[bytes]) -> None:
+        def batches(group: int = 0) -> Iterator[Any]:
+            return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
+
+        if apart is not None and not checks:
+            made = items_as_stated(number, table, batches, form, apart)
+        else:
+            made = items_of_rows(number, table, batches(), form, apart)
+        done = 0
+        for items, rows in reading(table.name, made):  # errors of writing are not those of the table
+            out.write(items)
+            done += rows
+            progress(rows / table.rows)
+        if done != table.rows:
+            what = f"it has {done} rows, and says that it has {table.rows}"
+            raise InputError(what, where=table.name, way_out="copy or write it again")
+
+    return _source_of(origin.file.beside(write), form, order, origin)
 
 
-class RowFooter:
-    """The footer of an output of rows. See formats.sink.Footer."""
+def _sorted(
+    opened: Sequence[OpenedTable],
+    form: Form,
+    order: FixedRowOrder | TextRowOrder,
+    rows: int,
+    purpose: Purpose,
+    settings: TableSettings,
+) -> PreparedSources:
+    """Sorted runs of all rows. rows, settings: see Gather."""
+    from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.runs import sorted_runs
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-        self._groups: list[Group] = []
+    assert purpose.sort is not None
+    first, folders = opened[0], purpose.folders or (None,)
 
-    def note(self, start: int, data: Bytes) -> None:
-        if isinstance(data, Piece):
-            self._groups += data.groups(start)
+    def spool(write: Callable[[IO[bytes]], None], number: int) -> SeekableInput:
+        return first.file.beside(write, folders[number % len(folders)])
 
-    def made(self) -> bytes:
-        return self._writer.foot(sorted(self._groups, key=attrgetter("start")))
-
-
-class Piece(bytes):
-    """The bytes of groups, with their sizes for the footer."""
-
-    sizes: Sequence[tuple[int, int]]
-    """(bytes, rows) of each group."""
-
-    def __new__(cls, data: bytes, sizes: Sequence[tuple[int, int]]) -> Piece:
-        made = super().__new__(cls, data)
-        made.sizes = sizes
-        return made
-
-    def groups(self, start: int) -> Iterator[Group]:
-        """The groups, if the first one starts at byte `start`."""
-        for size, rows in self.sizes:
-            yield Group(start, size, rows)
-            start += size
-
-
-def _write_lines(table: RowTable, keys: Sequence[RowKey], out: IO[bytes], progress: Callable[[float], None]) -> None:
-    for number in range(table.groups):
-        out.write(lines_of(table.columns, table.group(number), keys))
-        progress(1 / table.groups)
+    sources: list[FixedItems | TextItems] = []
+    tables: list[Table] = []
+    memory = purpose.memory if not purpose.spills else _LEAST_MEMORY
+    for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool):
+        file = spool(partial(_write, run.items), len(sources))
+        sources.append(_source_of(file, form, order, first))
+        tables.append(run.table)
+    if not tables:
+        tables.append(first.table)
+        sources.append(_source_of(spool(partial(_write, b""), 0), form, order, first))
+    gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
+    return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
 
 
-def _head(columns: Sequence[Column]) -> struct.Struct:
-    """For each column whether the value is null, and the value, or for bytes their number."""
-    return struct.Struct("<" + "".join(f"?{_LETTERS[column.type]}" for column in columns))
+def _write(data: Any, out: IO[bytes]) -> None:
+    out.write(data)
 
 
-def _packed(columns: Sequence[Column], values: Sequence[Values]) -> Iterator[bytes]:
-    """Each row as bytes: see _head, then all values that are bytes."""
-    head = _head(columns)
-    of_bytes = [number for number, column in enumerate(columns) if column.type == BYTES]
-    for row in zip(*values, strict=True):
-        fixed = [part for value in row for part in (value is None, 0 if value is None else value)]
-        for number in of_bytes:
-            fixed[2 * number + 1] = len(row[number] or b"")
-        yield head.pack(*fixed) + b"".join(row[number] or b"" for number in of_bytes)
+def _source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTable) -> FixedItems | TextItems:
+    return FixedItems(file, order.item_bytes, origin) if form.is_fixed else TextItems(file, origin)
 
 
-def _value(type: str, word: bytes) -> Any:
-    """The value that a text says, None for "null" in place of a number. Raises UsageError."""
-    if word == b"null" and type != BYTES:
-        return None
-    try:
-        value: Any = word if type == BYTES else float(word) if type == "float64" else int(word)
-        image_of(type, value)
-    except ValueError:
-        raise UsageError(f"{word.decode(errors='replace')!r} is not a valid {type}", way_out="write a number") from None
-    return value
+def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
+    """The rows of a group of the output."""
+    rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
+    size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
+    most_bytes = min(purpose.memory // _SHARES, size.nbytes or nbytes)
+    return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))
 
 
-def _listed(columns: Sequence[Column]) -> str:
-    return ", ".join(f"{column.name} {column.type}" for column in columns)
+def _check_alike(tables: Sequence[Table]) -> None:
+    """Raise InputError if the columns of files differ."""
+    first = tables[0]
+    for other in tables:
+        if other.schema.equals(first.schema):
+            continue
+        pairs = list(zip(first.schema, other.schema, strict=False))
+        differ = next((pair for pair in pairs if not pair[0].equals(pair[1])), None)
+        what = f"its columns are {_listed(other)}, those of {first.name} are {_listed(first)}"
+        if differ is not None:
+            what += f": {_field(differ[1])} differs from {_field(differ[0])}"
+        raise InputError(what, where=other.name, way_out="give all files the same columns")
+
+
+def _listed(table: Table) -> str:
+    return ", ".join(map(_field, table.schema))
+
+
+def _field(field: Any) -> str:
+    return f"{field.name} {field.type}{'' if field.nullable else ' not null'}"

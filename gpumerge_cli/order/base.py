@@ -135,6 +135,10 @@ class Order(ABC):
         """The rules by which lines compare; None for other items."""
         return None
 
+    def by_rules(self, rules: LineOrder) -> Order:
+        """The order of the same lines by other rules. Precondition: `text` is not None."""
+        raise TypeError(f"{self.describe()}: items are not lines")
+
     @property
     def gpu(self) -> bool:
         """Whether a GPU compares such items, too."""
@@ -218,6 +222,11 @@ class Order(ABC):
     @abstractmethod
     def macros(self, *, rows: bool) -> Macros:
         """The macros of keys.cuh for code that is compiled for this order. rows: items become rows."""
+
+    @property
+    def best_piece(self) -> int:
+        """The bytes of items that an output takes best at once; 0 if it does not matter."""
+        return 0
 
     def moves_whole(self, sizes: Sequence[int]) -> bool:
         """True if items can merge as they are, given that records of one of `sizes` bytes can."""

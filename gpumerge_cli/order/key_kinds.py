@@ -56,7 +56,7 @@ class KeyKind:
     """The place of empty keys, "first" or "last", if --nulls does not give one; "" if they are keys like others."""
     joins: bool = True
     """Whether a join can match by it."""
-    source: str = ""
+    file_option: str = ""
     """The option whose file makes LineKey.parameters, without its dashes; "" for a kind that reads no file."""
     draws: int = 0
     """The bytes of that file that are read; random bytes take their place if the option is not given. 0 for a kind that
@@ -138,7 +138,9 @@ KINDS = (
         alone=True,
         noun="month",
     ),
-    KeyKind("random", "R", "random", joins=False, source="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)),
+    KeyKind(
+        "random", "R", "random", joins=False, file_option="random-source", draws=SALT_BYTES, default=bytes(SALT_BYTES)
+    ),
     KeyKind("version", "V", "version"),
     KeyKind(LOCALE_KIND, gpu=False, gnu=False),
     _typed("hex", noun="hexadecimal number"),
@@ -147,7 +149,7 @@ KINDS = (
     _typed("size", noun="size"),
     _typed("duration", noun="duration"),
     _typed("address", noun="address"),
-    _typed("list", noun="value", source="order-list", words=_list_words, default=bytes(WORD_BYTES)),
+    _typed("list", noun="value", file_option="order-list", words=_list_words, default=bytes(WORD_BYTES)),
     _typed("time", noun="time", timed=True, default=bytes(TIME_WORDS * WORD_BYTES)),
     _typed(
         "log_time",

@@ -43,6 +43,9 @@ class TextOrder(Order):
             text = LineOrder(keys, reverse=descending, stable=stable)
         return cls("lines", rules=text)
 
+    def by_rules(self, rules: LineOrder) -> Order:
+        return replace(self, rules=rules)
+
     @property
     def item_bytes(self) -> int:
         return 0
@@ -110,6 +113,14 @@ class TextOrder(Order):
             return None
         begin, end = bounds(number, item)
         return self.rules.between_fields(item[begin:end])
+
+    def shown_keys(self, item: bytes) -> str | None:
+        """The keys of an item in the form that keys_of_text takes; None if they are the bytes of key_bounds."""
+        return None
+
+    def keys_of_text(self, text: str) -> Sequence[bytes] | None:
+        """The bytes of each key that a text states; None if they are its fields. Raises UsageError."""
+        return None
 
     @property
     def ways(self) -> Ways:

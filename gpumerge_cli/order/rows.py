@@ -1,55 +1,72 @@
-"""The order of rows of typed columns, each turned into a line: the images of its keys, then the row itself.
+"""The order of rows of typed columns. An item is the images of a row's keys, and a reference to the row.
 
-The image of a value is bytes that compare as the value does, a null after all values. SEPARATOR stands behind each
-image and NUL behind the row; inside, `escaped` writes both of them with other bytes.
+If each key has images of one size, items are records: the images one behind the other, or one number, and then the
+reference. Else items are lines: each image without NUL and MARK, MARK behind it, the reference and NUL.
 """
 
 from __future__ import annotations
 
-import struct
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Bounds, Meant, Order
 from gpumerge_cli.order.lines import TextOrder
-from gpumerge_cli.order.rules import MARK, NUL, LineKey, LineOrder
+from gpumerge_cli.order.records import RecordOrder
+from gpumerge_cli.order.rules import MARK
 
-_VALUE, _NULL = b"v", b"\xff"
+REFERENCE_BYTES = 8
+"""The bytes of the reference to a row, behind the images in a record."""
 _ESCAPES = ((b"\2", b"\2\5"), (b"\1", b"\2\4"), (b"\0", b"\2\3"))  # their order is that of the bytes
-_TOP = 1 << 63
-BYTES = "bytes"
-"""The type of a column whose values are texts or other bytes, of any length."""
 
 
-@dataclass(frozen=True)
-class RowKey:
+class RowKey(Protocol):
     """A column by which rows compare."""
 
-    name: str
-    type: str
-    """One of "int64", "uint64", "float64" and BYTES."""
-    reverse: bool = False
+    @property
+    def name(self) -> str:
+        """The column as --field names it."""
+
+    @property
+    def option_text(self) -> str:
+        """The key as --field has it."""
+
+    @property
+    def width(self) -> int:
+        """The bytes of its images; 0 if they have different sizes."""
+
+    def shown(self, image: bytes) -> bytes:
+        """The value of an image: a text for users, or the bytes of a text."""
+
+    def image(self, word: bytes) -> bytes:
+        """The image of the value that a text says. Raises UsageError."""
 
 
-@dataclass(frozen=True)
-class RowOrder(TextOrder):
-    """The order of such lines by keys. Rows with equal keys stay in the order of the inputs."""
+class RowOrder(Order):
+    """The order of rows by keys. Rows with equal keys stay in the order of the inputs."""
 
-    keys_of_rows: tuple[RowKey, ...] = ()
+    keys_of_rows: tuple[RowKey, ...]
+    piece: int
+    """The bytes of items that become one group of an output; 0 if that does not matter."""
 
-    @classmethod
-    def by_columns(cls, keys: Sequence[RowKey]) -> RowOrder:
-        """The order by columns, the first one first."""
-        rules = tuple(
-            LineKey("bytes", number, end_field=number, reverse=key.reverse, name=key.name)
-            for number, key in enumerate(keys)
-        )
-        order = LineOrder(rules, MARK, stable=True, terminator=NUL)
-        return cls("lines", rules=order, keys_of_rows=tuple(keys))
+    @abstractmethod
+    def images(self, item: bytes) -> list[bytes]:
+        """The images of the keys of an item, in the order of the keys."""
+
+    def values(self, item: bytes) -> list[bytes]:
+        """The keys of an item: texts for users, or the bytes of texts."""
+        return [key.shown(image) for key, image in zip(self.keys_of_rows, self.images(item), strict=True)]
+
+    @property
+    def best_piece(self) -> int:
+        return self.piece
 
     def describe(self) -> str:
-        return f"rows, by {', '.join(key.option_text for key in self.rules.keys)}"
+        return f"rows, by {', '.join(map(self.key_option, range(len(self.keys_of_rows))))}"
+
+    def key_option(self, number: int) -> str:
+        return f"--field {self.keys_of_rows[number].option_text}"
 
     @property
     def item_word(self) -> str:
@@ -63,17 +80,7 @@ class RowOrder(TextOrder):
         return item
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
-        values = self.values(item)
-        return ", ".join(v if isinstance(v, str) else v.decode("utf-8", "backslashreplace") for v in values)
-
-    def values(self, item: bytes) -> list[str | bytes]:
-        """The keys of an item: numbers and "null" as text, others as they are."""
-        images = item.split(MARK)
-        fields = [key.start_field for key in self.rules.keys]
-        return [value_of_image(self.keys_of_rows[field].type, unescaped(images[field])) for field in fields]
-
-    def by_key(self) -> Sequence[Order]:
-        return [replace(self, rules=replace(self.rules, keys=(key,))) for key in self.rules.keys]
+        return ", ".join(value.decode("utf-8", "backslashreplace") for value in self.values(item))
 
     def part(self, number: int, item: bytes, bounds: Bounds) -> bytes | None:
         return None
@@ -85,38 +92,66 @@ class RowOrder(TextOrder):
         return ()
 
 
-def image_of(type: str, value: Any) -> bytes:
-    """The image of a value, None for a null, without escapes. Raises ValueError for a value that is not of the type."""
-    if value is None:
-        return _NULL
-    if type == BYTES:
-        return _VALUE + bytes(value)
-    if type == "float64":
-        number = float(value) + 0.0  # which makes 0.0 of -0.0
-        bits = int.from_bytes(struct.pack(">d", number), "big") if number == number else 0x7FF8 << 48
-        bits = 2 * _TOP - 1 - bits if bits & _TOP else bits + _TOP
-    else:
-        bits = int(value) + (_TOP if type == "int64" else 0)
-        if not 0 <= bits < 2 * _TOP:
-            raise ValueError(f"{value} is not a valid {type}")
-    return _VALUE + bits.to_bytes(8, "big")
+@dataclass(frozen=True)
+class FixedRowOrder(RowOrder, RecordOrder):
+    """The order of rows whose items are records."""
+
+    keys_of_rows: tuple[RowKey, ...] = ()
+    piece: int = 0
+
+    @classmethod
+    def by_columns(cls, keys: Sequence[RowKey], *, native: bool = False, piece: int = 0) -> FixedRowOrder:
+        """The order by columns, the first one first. native: the image of the only key is a number, not bytes."""
+        width = 8 if native else sum(key.width for key in keys)
+        return cls(
+            "uint" if native else "bytes", width, size=width + REFERENCE_BYTES, keys_of_rows=tuple(keys), piece=piece
+        )
+
+    def images(self, item: bytes) -> list[bytes]:
+        if self.kind != "bytes":
+            return [item[7::-1][8 - self.keys_of_rows[0].width :]]
+        found, at = [], self.offset
+        for key in self.keys_of_rows:
+            found.append(item[at : at + key.width])
+            at += key.width
+        return found
+
+    def item(self, images: Sequence[bytes]) -> bytes:
+        """An item with these images."""
+        whole = b"".join(images)
+        return (whole.rjust(8, b"\0")[::-1] if self.kind != "bytes" else whole) + bytes(REFERENCE_BYTES)
+
+    def by_key(self) -> Sequence[Order]:
+        found, at = [], self.offset
+        for key in self.keys_of_rows:
+            width = self.width if self.kind != "bytes" else key.width
+            found.append(replace(self, width=width, offset=at, keys_of_rows=(key,)))
+            at += width
+        return found
 
 
-def value_of_image(type: str, image: bytes) -> str | bytes:
-    """The value of an image, "null" for a null; numbers as text."""
-    if image[:1] != _VALUE:
-        return "null"
-    if type == BYTES:
-        return image[1:]
-    bits = int.from_bytes(image[1:], "big")
-    if type == "float64":
-        bits = bits - _TOP if bits & _TOP else 2 * _TOP - 1 - bits
-        return repr(struct.unpack(">d", bits.to_bytes(8, "big"))[0])
-    return str(bits - (_TOP if type == "int64" else 0))
+@dataclass(frozen=True)
+class TextRowOrder(RowOrder, TextOrder):
+    """The order of rows whose items are lines."""
+
+    keys_of_rows: tuple[RowKey, ...] = ()
+    piece: int = 0
+
+    def images(self, item: bytes) -> list[bytes]:
+        images = item.split(MARK)
+        return [unescaped(images[key.start_field]) for key in self.rules.keys]
+
+    def item(self, images: Sequence[bytes]) -> bytes:
+        """An item with these images, without its end."""
+        return MARK.join([*map(escaped, images), b""])
+
+    def by_key(self) -> Sequence[Order]:
+        pairs = zip(self.rules.keys, self.keys_of_rows, strict=True)
+        return [replace(self, rules=replace(self.rules, keys=(rule,)), keys_of_rows=(key,)) for rule, key in pairs]
 
 
 def escaped(data: bytes) -> bytes:
-    """Bytes without NUL and SEPARATOR that compare as `data` does."""
+    """Bytes without NUL and MARK that compare as `data` does."""
     for byte, pair in _ESCAPES:
         data = data.replace(byte, pair)
     return data

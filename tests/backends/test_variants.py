@@ -14,13 +14,14 @@ from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.source import flatten
 from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, requested_variant, variant_named
+from gpumerge_cli.backends.variants.lookup import LADDER, requested_variant, variant_named
 from gpumerge_cli.backends.variants.variant import Variant
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LAUNCH_OPTIONS, KernelChoice, LaunchPolicy, LaunchRequest
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import launch_spec
 from gpumerge_cli.order.kinds import Order
+from tests.rungs import RUNGS
 
 PACKAGE = Path(__file__).parents[2] / "gpumerge_cli"
 # Reports draw known rungs in their own colours and order. They see no backend. Type checkers run no code.

@@ -376,7 +376,7 @@ def test_version() -> None:
         (["merge", "-o"], ["-o needs a value; see gpumerge merge --help"]),
         (["merge", "--quiet=1"], ["--quiet takes no value; see gpumerge merge --help"]),
         (["batch"], ["JOBS is missing; see gpumerge batch --help"]),
-        (["info", "x"], ["unexpected argument 'x'", "see gpumerge info --help"]),
+        (["info", "x.txt"], ["x.txt is not a table", "gpumerge check"]),
         (["merge"], ["no file was named", "--help"]),
         (
             ["merge", "--kernal", "path", "a"],

@@ -1,4 +1,4 @@
-"""Parquet and JSON, which are not read: one advice, with and without --field, that works for pipes, too."""
+"""Avro and JSON that is not on lines: one advice, with and without --field, that works for pipes, too."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 from gpumerge_cli.cli.app import invoke
 
-PARQUET = b"PAR1\x15\x04\x15\x20" + bytes(60) + b"PAR1"
+AVRO = b"Obj\x01\x04\x14" + bytes(60)
 JSON = b'{"bar":10,"foo":14}\n{"foo":3,"bar":100}\n'
+LINES = "read it by --format jsonl, without --csv, if each line is a value; else write such lines first"
 COMMANDS = ["merge", "check", "union", "rank --at 0", "symmetric"]
 DUCKDB = "convert it, for example with duckdb -c \"copy (from read_{0}('{1}')) to '{1}.csv'\""
 
@@ -19,10 +20,10 @@ DUCKDB = "convert it, for example with duckdb -c \"copy (from read_{0}('{1}')) t
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("t.parquet").write_bytes(PARQUET)
-    Path("t.jsonl").write_bytes(JSON)
+    Path("t.avro").write_bytes(AVRO)
+    Path("t.json").write_bytes(JSON)
     Path("t.log").write_bytes(JSON)
-    Path("t.dat").write_bytes(PARQUET)
+    Path("t.dat").write_bytes(AVRO)
 
 
 def told(words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
@@ -31,69 +32,65 @@ def told(words: list[str], capfd: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl", "t.dat"])
+@pytest.mark.parametrize("name", ["t.avro", "t.json", "t.dat"])
 def test_the_same_with_and_without_field(command: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
     words = command.split()
     files = [name, name] if command == "symmetric" else [name]
     without = told([*words, *files], capfd) if name != "t.dat" else told([*words, "--csv", *files], capfd)
     assert told([*words, "--field", "foo", *files], capfd) == without
     assert told([*words, "--field", "2:n", *files], capfd) == without
-    assert DUCKDB.format("json" if name == "t.jsonl" else "parquet", name) in without
+    assert (LINES if name == "t.json" else DUCKDB.format("avro", name)) in without
 
 
 def test_of_join(capfd: pytest.CaptureFixture[str]) -> None:
-    parquet = told(["join", "t.parquet", "t.parquet"], capfd)
-    assert told(["join", "--field", "k", "t.parquet", "t.parquet"], capfd) == parquet
-    assert DUCKDB.format("json", "t.jsonl") in told(["join", "--field", "foo", "t.jsonl", "t.jsonl"], capfd)
+    avro = told(["join", "t.avro", "t.avro"], capfd)
+    assert told(["join", "--field", "k", "t.avro", "t.avro"], capfd) == avro
+    assert LINES in told(["join", "--field", "foo", "t.json", "t.json"], capfd)
 
 
 def test_of_sort(capfd: pytest.CaptureFixture[str]) -> None:
     """It takes files for text whatever their suffixes are, so it goes by their first bytes."""
-    assert told(["sort", "t.parquet"], capfd) == told(["sort", "--field", "k", "t.parquet"], capfd)
-    assert invoke(["sort", "t.jsonl"]) == 0
+    assert told(["sort", "t.avro"], capfd) == told(["sort", "--field", "k", "t.avro"], capfd)
+    assert invoke(["sort", "t.json"]) == 0
     capfd.readouterr()
-    assert "t.jsonl: it holds JSON, whose fields are no keys; convert it" in told(
-        ["sort", "--field", "foo:n", "t.jsonl"], capfd
-    )
+    assert f"t.json: it holds JSON, not CSV; {LINES}" in told(["sort", "--field", "foo:n", "t.json"], capfd)
 
 
 @pytest.mark.parametrize("command", ["sort", "merge"])
 def test_json_of_another_suffix(command: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert DUCKDB.format("json", "t.log") in told([command, "--field", "foo:n", "t.log"], capfd)
+    assert LINES in told([command, "--field", "foo:n", "t.log"], capfd)
+    assert invoke([command, "--format", "jsonl", "--field", "foo:r", "t.log"]) == 0, capfd.readouterr().err
     Path("t.log").write_bytes(b'"{""id"": 1}",v\n1,2\n')  # CSV with a name that is JSON
     assert invoke([command, "--field", "v", "t.log"]) == 0
 
 
 @pytest.mark.parametrize("words", ["merge -", "merge --field k -", "sort", "sort --field k", "check /dev/stdin"])
 def test_a_pipe_is_saved_first(words: str) -> None:
-    for data, kind in ((PARQUET, "parquet"), (JSON, "json")):
-        done = subprocess.run(
-            [sys.executable, "-m", "gpumerge_cli", *words.split()], input=data, capture_output=True, check=False
-        )
-        if kind == "json" and "--field" not in words:
-            continue  # lines of text
-        assert done.returncode == 2
-        advice = f"save it to a file first, with cat > x.{kind}; then {DUCKDB.format(kind, f'x.{kind}')}"
-        assert advice in done.stderr.decode()
+    done = subprocess.run(
+        [sys.executable, "-m", "gpumerge_cli", *words.split()], input=AVRO, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    advice = f"save it to a file first, with cat > x.avro; then {DUCKDB.format('avro', 'x.avro')}"
+    assert advice in done.stderr.decode()
 
 
-@pytest.mark.parametrize("name", ["a$b.parquet", "it's.parquet", 'a"b.parquet', "a`b\\c!.parquet", "a'$b.parquet"])
+@pytest.mark.parametrize("name", ["a$b.avro", "it's.avro", 'a"b.avro', "a`b\\c!.avro", "a'$b.avro"])
 def test_names_of_files_are_quoted_for_the_shell_and_for_sql(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    Path(name).write_bytes(PARQUET)
+    Path(name).write_bytes(AVRO)
     command = told(["merge", name], capfd).rstrip("\n").partition("for example with ")[2]
     printed = subprocess.run(
         ["sh", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True, check=True
     ).stdout.splitlines()
     in_sql = name.replace("'", "''")
-    assert printed == ["duckdb", "-c", f"copy (from read_parquet('{in_sql}')) to '{in_sql}.csv'"]
+    assert printed == ["duckdb", "-c", f"copy (from read_avro('{in_sql}')) to '{in_sql}.csv'"]
 
 
 def test_a_pipe_is_saved_to_no_file_that_is_there() -> None:
-    Path("x.parquet").write_bytes(b"mine")
+    Path("x.avro").write_bytes(b"mine")
     done = subprocess.run(
-        [sys.executable, "-m", "gpumerge_cli", "merge", "-"], input=PARQUET, capture_output=True, check=False
+        [sys.executable, "-m", "gpumerge_cli", "merge", "-"], input=AVRO, capture_output=True, check=False
     )
-    assert f"with cat > x1.parquet; then {DUCKDB.format('parquet', 'x1.parquet')}" in done.stderr.decode()
+    assert f"with cat > x1.avro; then {DUCKDB.format('avro', 'x1.avro')}" in done.stderr.decode()
 
 
 @pytest.mark.parametrize(
@@ -102,12 +99,12 @@ def test_a_pipe_is_saved_to_no_file_that_is_there() -> None:
 @pytest.mark.parametrize("data", [b'{\n"id": 1,\n "name": "a"}\n', b' [\n"a" : 2,\n3]\n'])
 def test_json_that_is_called_csv(words: str, data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
     Path("t.json").write_bytes(data)
-    assert DUCKDB.format("json", "t.json") in told([*words.split(), "--csv", "t.json"], capfd)
+    assert LINES in told([*words.split(), "--csv", "t.json"], capfd)
 
 
 def test_json_that_is_called_csv_in_a_join(capfd: pytest.CaptureFixture[str]) -> None:
     Path("t.csv").write_bytes(b"id,name\n1,a\n")
-    assert DUCKDB.format("json", "t.log") in told(["join", "--csv", "t.csv", "t.log"], capfd)
+    assert LINES in told(["join", "--csv", "t.csv", "t.log"], capfd)
 
 
 def test_names_in_brackets_are_not_json(capfd: pytest.CaptureFixture[str]) -> None:
@@ -117,12 +114,11 @@ def test_names_in_brackets_are_not_json(capfd: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("words", ["merge", "check", "sort", "sort -m", "union", "rank --at 0"])
 @pytest.mark.parametrize("key", ["-k id", "--field id"])
-@pytest.mark.parametrize("files", [["t.csv", "t.jsonl"], ["t.jsonl", "t.csv"]])
+@pytest.mark.parametrize("files", [["t.csv", "t.json"], ["t.json", "t.csv"]])
 def test_json_beside_csv(words: str, key: str, files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     Path("t.csv").write_bytes(b"id,name\n1,a\n")
     error = told([*words.split(), "--csv", *key.split(), *files], capfd)
-    assert DUCKDB.format("json", "t.jsonl") in error
-    assert "or use --format text for its lines, without --csv and --field" in error
+    assert LINES in error
     if words != "check":  # which looks at each file by itself
         as_lines = told([*words.split(), "--format", "text", "--header", "1", *files], capfd)
         assert ("JSON" in as_lines, f"{files[1]}:1: its header" in as_lines) == (False, True)
@@ -138,8 +134,8 @@ def test_a_format_that_is_proposed_works_with_field(command: str, capfd: pytest.
 
 @pytest.mark.parametrize("command", ["merge", "check", "union", "sort", "join t.dat"])
 def test_a_format_by_name_holds_for_the_header_too(command: str, capfd: pytest.CaptureFixture[str]) -> None:
-    Path("t.dat").write_bytes(b"PAR1\x02,foo\n1,2\n")
-    for key in ("foo", "PAR1\x02"):
+    Path("t.dat").write_bytes(b"ORC\x02\x02,foo\n1,2\n")
+    for key in ("foo", "ORC\x02\x02"):
         words = [*command.split(), "--field", key, "t.dat"]
-        assert "it holds Parquet data, not lines of text" in told([*words, "--csv"], capfd)
+        assert "it holds ORC data, not lines of text" in told([*words, "--csv"], capfd)
         assert invoke([*words, "--format", "csv"]) == 0, capfd.readouterr().err

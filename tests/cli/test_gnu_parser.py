@@ -171,7 +171,7 @@ def test_long_names_of_ordering_options(letter: str) -> None:
     }[letter]
     order = parse(f"-{letter}").order
     assert parse(f"--{name}").order == parse(f"--{name[:-1]}").order == order
-    assert [key.compare for key in order.keys if key.kind.source] == ["random"] * (letter == "R")
+    assert [key.compare for key in order.keys if key.kind.file_option] == ["random"] * (letter == "R")
     assert "takes no value" in refusal(f"--{name}=1").what
 
 

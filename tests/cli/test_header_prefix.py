@@ -136,6 +136,14 @@ def test_contradictions(old: str, new: str, told: str, capfd: pytest.CaptureFixt
     assert capfd.readouterr().err.startswith("gpumerge: " + told)
 
 
+def test_numbers_of_lines_lead_to_the_prefix(capfd: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["merge", "--header", "5", *KEYS["text"], "a.vcf", "b.vcf"]) == 2
+    way_out = "if all lines that begin with # are headers, use --header-prefix '#' and --headers union or first"
+    assert capfd.readouterr().err.endswith(f"; {way_out}\n")
+    assert invoke(["merge", "-q", "--header-prefix", "#", "--headers", "first", *KEYS["text"], "a.vcf", "b.vcf"]) == 0
+    assert capfd.readouterr().out == FIRST + RECORDS
+
+
 def test_long_columns_are_shown_where_they_differ(capfd: pytest.CaptureFixture[str]) -> None:
     fixed = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tNA00001\tNA00002\t"
     for name, text, sample in (("a.vcf", A, "NA00003"), ("b.vcf", B, "NA00004")):
@@ -223,3 +231,56 @@ def test_the_same_references_as_samtools_merge() -> None:
         [samtools, "view", "-h", "--no-PG", "o.sam"], capture_output=True, text=True, check=True
     ).stdout
     assert read == Path("o.sam").read_text() == Path("s.sam").read_text()
+
+
+JOINED = {
+    ("-t", "\\t", "--field", "#CHROM"): "##x=1\n#CHROM\tPOS\tA\tPOS_2\tB\n1\t5\ta\t7\tc\n2\t6\tb\t6\td\n",
+    ("--csv", "-t", "\\t", "-j", "1,2n"): "##x=1\n#CHROM\tPOS\tA\tB\n2\t6\tb\td\n",
+    ("--csv", "-t", "\\t", "--type", "semi"): "##x=1\n#CHROM\tPOS\tA\n1\t5\ta\n2\t6\tb\n",
+    ("-t", "\\t", "--field", "#CHROM", "-o", "0,B"): "##x=1\n#CHROM\tB\n1\tc\n2\td\n",
+    ("-t", "\\t"): "##x=1\n#CHROM\tPOS\tA\n1\t5\ta\t7\tc\n2\t6\tb\t6\td\n",
+    ("-t", "\\t", "-o", "auto"): "##x=1\n#CHROM\tPOS\tA\n1\t5\ta\t7\tc\n2\t6\tb\t6\td\n",
+    ("-t", "\\t", "--line-ends", "crlf"): "##x=1\r\n#CHROM\tPOS\tA\r\n1\t5\ta\t7\tc\r\n2\t6\tb\t6\td\r\n",
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("words", JOINED, ids=" ".join)
+def test_joins_write_the_lines_of_a_and_the_joined_names(words: tuple[str, ...], packed: bool) -> None:
+    texts = ["##x=1\n#CHROM\tPOS\tA\n1\t5\ta\n2\t6\tb\n", "##y=1\n##y=2\n#CHROM\tPOS\tB\n1\t7\tc\n2\t6\td\n"]
+    names = [f"{name}.vcf{'.gz' * packed}" for name in "ab"]
+    for name, text in zip(names, texts, strict=True):
+        Path(name).write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    assert invoke(["join", "-q", "--header-prefix", "#", *words, *names, "--output", "o"]) == 0
+    assert Path("o").read_bytes().decode() == JOINED[words]
+
+
+def test_a_join_with_a_header_behind_the_prefix(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a.csv").write_text('# of a\nid,v\n1,"x\ny"\n3,z\n')
+    Path("b.csv").write_text("# of b\n# too\nid,w\n1,p\n2,q\n")
+    words = ["join", "-q", "--header-prefix", "#", "--header", "--field", "id"]
+    assert invoke([*words, "a.csv", "b.csv"]) == 0
+    assert capfd.readouterr().out == '# of a\nid,v,w\n1,"x\ny",p\n'
+    Path("b.csv").write_text("# of b\nid,w\n")
+    assert invoke([*words, "--type", "left", "a.csv", "b.csv"]) == 0
+    assert capfd.readouterr().out == '# of a\nid,v,w\n1,"x\ny",\n3,z,\n'
+    Path("b.csv").write_text("# of b\nid,w\n2,p\n1,q\n")
+    assert invoke([*words, "a.csv", "b.csv"]) == 2
+    way_out = "sort it first: gpumerge sort --header-prefix '#' --header 1 -s --csv --field id"
+    assert capfd.readouterr().err.endswith(f"; {way_out}\n")
+
+
+def test_joined_headers_end_once_and_have_distinct_names(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    Path("a.csv").write_bytes(b'id,v\r\n1,"x\r\n\0"\r\n')  # a NUL, so another byte ends records
+    Path("b.csv").write_bytes(b'id,v\r\n1,"y\r\n"\r\n')
+    for ends in ([], ["--line-ends", "crlf"]):
+        assert invoke(["join", "-q", "--field", "id", *ends, "a.csv", "b.csv"]) == 0
+        assert capfdbinary.readouterr().out == b'id,v,v_2\r\n1,"x\r\n\0","y\r\n"\r\n'
+    Path("c").write_text("k v\n1 a\n")
+    assert invoke(["join", "-q", "--header", "--line-ends", "crlf", "c", "c"]) == 0
+    assert capfdbinary.readouterr().out == b"k v v\r\n1 a a\r\n"
+
+
+def test_an_empty_prefix_of_a_join_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["join", "--header-prefix", "", "a.vcf", "b.vcf"]) == 2
+    assert capfd.readouterr().err.startswith("gpumerge: --header-prefix '': every line begins so")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.formats import line_ends
+
+Captured = pytest.CaptureFixture[str]
 
 
 def random_lines(chance: random.Random) -> list[bytes]:
@@ -73,3 +77,51 @@ def test_a_join_and_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     assert Path("out").read_bytes() == b"> 1\n> 2\n x\n"
     assert invoke(["sort", "--line-ends", "first", "--record-start", "^> [0-9]$", "a", "-o", "out"]) == 0
     assert Path("out").read_bytes() == b"> 1\r\n> 2\r\n x\r\n"
+
+
+@pytest.mark.parametrize("options", [[], ["--csv"], ["--record-start", "[abc]"], ["--header", "1"]], ids=" ".join)
+@pytest.mark.parametrize("ends", ["lf", "crlf"])
+def test_parts_are_places_of_the_files_and_of_the_output(
+    ends: str, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, seed: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(line_ends, "_PIECE", 5)
+    for number in range(10):
+        chance = random.Random(f"{seed} {ends} {options} {number}")
+        files = []
+        for name in "ab":
+            kinds = chance.choice([[b"\n"], [b"\r\n"], [b"\n", b"\r\n"]])
+            lines = sorted(chance.choice(b"abc").to_bytes() + b"x" * chance.randrange(4) for _ in range(15))
+            if "--csv" in options:
+                lines = [b'"%s\r\n"' % line for line in lines]
+            if "--record-start" in options:
+                lines = sorted(line + chance.choice([b"", b"\r\n  of it"]) for line in lines)
+            files.append([line + chance.choice(kinds) for line in lines])
+            if chance.random() < 0.5:
+                files[-1][-1] = files[-1][-1].rstrip(b"\r\n")
+            head = b"head" + chance.choice(kinds) if "--header" in options else b""
+            Path(name).write_bytes(head + b"".join(files[-1]))
+        command = ["--line-ends", ends, *options, "a", "b"]
+        assert invoke(["merge", "-q", *command, "-o", "out"]) == 0
+        out = Path("out").read_bytes()
+        if "--header" in options:
+            out = out.split(b"\n", 1)[1]
+        capfd.readouterr()
+        assert invoke(["rank", "--split", "3", *command]) == 0
+        parts = json.loads(capfd.readouterr().out)["parts"]
+        ranges = [part["ranges"] for part in parts]
+        for file, of_file in zip(files, zip(*ranges, strict=True), strict=True):
+            starts = [0, *accumulate(map(len, file))]
+            assert {place for both in of_file for place in both} <= set(starts), (number, file, of_file)
+            assert [low for low, _ in of_file[1:]] == [high for _, high in of_file[:-1]]
+            assert (of_file[0][0], of_file[-1][1]) == (0, starts[-1])
+        for part in parts:
+            pairs = zip(map(b"".join, files), part["ranges"], strict=True)
+            inside = b" ".join(file[low:high] for file, (low, high) in pairs)
+            written = out[part["offset"] : part["offset"] + part["nbytes"]]
+            assert bare_words(written) == bare_words(inside), (number, part)
+        assert sum(part["nbytes"] for part in parts) == len(out)
+
+
+def bare_words(lines: bytes) -> list[bytes]:
+    return sorted(lines.split())

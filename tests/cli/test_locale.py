@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from gpumerge_cli.cli.app import invoke
-from gpumerge_cli.cli.locales import OF_ENVIRONMENT, locale_named
 from gpumerge_cli.native.comparison import Comparison
 from gpumerge_cli.native.locales import open_locale
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.locale_names import OF_ENVIRONMENT, locale_named
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.against_locale import failures
 from tests.locales import LATIN_1, NAMES
@@ -241,3 +241,47 @@ def test_threads_open_one_locale_at_once() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         assert all(one <= 0 for found in threads.map(compared, range(64)) for one in found)
+
+
+@pytest.mark.parametrize("keys", [[], ["-k1,1"], ["-t", ",", "-k2"], ["--csv", "-k1,1"]], ids=" ".join)
+def test_disorder_that_the_other_way_to_compare_ends(
+    keys: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    lines = [f"{word},{word} x" for word in WORDS]
+    files = [
+        written(tmp_path / "a", sorted(lines, key=str.encode)),
+        written(tmp_path / "b", gnu(lines, "-s", *(["-t,", *keys[1:]] if "--csv" in keys else keys))),
+        written(tmp_path / "neither", lines),
+    ]
+    told = []
+    for options, name in (
+        (["--locale", "env"], files[0]), (["--locale", "sv_SE.UTF-8"], files[0]), ([], files[1]), ([], files[2]),
+    ):  # fmt: skip
+        assert invoke(["check", *options, *keys, name]) == 1
+        told.append(capfd.readouterr().err)
+    assert all(one.endswith("; the file is in the order of its bytes: leave --locale out\n") for one in told[:2])
+    assert told[2].endswith("; the file is in the order of en_US.UTF-8: add --locale env\n")
+    assert "--locale" not in told[3]
+    assert invoke(["merge", *keys, *files[1:]]) == 2
+    assert "--locale" not in capfd.readouterr().err
+
+
+def test_both_files_of_a_join_must_have_the_order_that_is_proposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    words = [word for word in WORDS if word]
+    by_locale = written(tmp_path / "a", gnu([f"{word} a" for word in words], "-k1,1"))
+    others = gnu([f"b {word}" for word in words], "-k2,2")
+    for name, lines, proposed in (("b", others, True), ("c", sorted(others, key=str.encode), False)):
+        assert invoke(["join", "-1", "1", "-2", "2", by_locale, written(tmp_path / name, lines)]) == 2
+        assert ("in the order of en_US.UTF-8: add --locale env" in capfd.readouterr().err) == proposed
+
+
+def test_a_locale_that_the_machine_lacks_is_not_proposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")
+    assert invoke(["check", written(tmp_path / "a", gnu(WORDS))]) == 1
+    assert "--locale" not in capfd.readouterr().err

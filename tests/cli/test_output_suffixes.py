@@ -31,7 +31,7 @@ def test_a_terminal_shows_that_plain_text_is_written(name: str, codec: str, tmp_
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("x.lz4", "LZ4"), ("x.zip", "ZIP"), ("x.parquet", "Parquet"), ("x.tgz", "a tar archive"),
+    [("x.lz4", "LZ4"), ("x.zip", "ZIP"), ("x.avro", "Avro"), ("x.tgz", "a tar archive"),
      ("x.Z", "Unix compress"), ("x.br", "Brotli"), ("x.lz", "lzip"), ("x.lzo", "lzop")],
 )  # fmt: skip
 def test_names_that_other_commands_refuse(name: str, what: str, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_compressed_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     ("kind", "start"),
     [
         ("ZIP", b"PK\3\4\x14\0"),
-        ("Parquet", b"PAR1\x15\4"),
+        ("Avro", b"Obj\x01"),
         ("HDF5", b"\x89HDF\r\n\x1a\n"),
         (".npy", b"\x93NUMPY\1\0v\0{"),
     ],
@@ -176,7 +176,7 @@ def test_headers_that_say_the_same(header: bytes) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["x.i32", "-o", "o.parquet"], "o.parquet: its suffix means Parquet, the items are int32; name it .i32"),
+        (["x.i32", "-o", "o.avro"], "o.avro: its suffix means Avro, the items are int32; name it .i32"),
         (["x.i32", "-o", "o.JSON"], "o.JSON: its suffix means JSON, the items are int32; name it .i32"),
         (["x.i32", "-o", "o.pkl"], "o.pkl: its suffix means a pickle, the items are int32; name it .i32"),
         (["x.i32", "-o", "o.md"], "o.md: its suffix means Markdown, the items are int32; name it .i32"),
@@ -255,7 +255,7 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
             (
                 f"{command} --field a {option}",
                 "a.i32 is binary: --field does not name columns of it; "
-                "leave --header, -t and --format text out, or name it .csv if it is text",
+                "leave --header, -t and --format text out, or rename it if it is text",
             )
             for command, option in (
                 *product(("merge a.i32", "sort a.i32", "check a.i32"), ("--format text", "--header 1", "-t ,")),
@@ -301,8 +301,8 @@ def test_outputs_that_options_or_their_kind_speak_for(words: list[str]) -> None:
             "cannot hold here; leave --csv and --field out, or clean it",
         ),
         (
-            "generate z.parquet",
-            "z.parquet: its suffix means Parquet, which gpumerge does not write; "
+            "generate z.avro",
+            "z.avro: its suffix means Avro, which gpumerge does not write; "
             "end the name in .i32, .npy or .txt, or use --format or --dtype",
         ),
     ],

@@ -98,7 +98,7 @@ def test_a_dash_is_a_files_name_to_o(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @needs_sort
 @pytest.mark.parametrize("arguments", [["-n"], ["-m"], []])
 @pytest.mark.parametrize(
-    ("name", "out"), [("a.gz", "b.gz"), ("a.txt", "b.zst"), ("a.ZST", "b.xz"), ("a.txt", "b.parquet")]
+    ("name", "out"), [("a.gz", "b.gz"), ("a.txt", "b.zst"), ("a.ZST", "b.xz"), ("a.txt", "b.avro")]
 )
 def test_names_say_nothing_of_lines(arguments: list[str], name: str, out: str, tmp_path: Path) -> None:
     given = tmp_path / name

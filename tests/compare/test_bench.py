@@ -11,7 +11,6 @@ import pytest
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.ladder import KERNELS
-from gpumerge_cli.backends.variants.lookup import RUNGS
 from gpumerge_cli.compare import bench as benches
 from gpumerge_cli.compare.bench import measure_cases
 from gpumerge_cli.compare.bench_cases import MERGED_SHAPES, SHUFFLED, Axes, Case, items_named, preset
@@ -23,6 +22,7 @@ from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.results.compared import BenchRow
 from tests.reference import ReferenceBackend, ReferenceWorkspace
+from tests.rungs import RUNGS
 
 
 def kernels_of(backend: Backend) -> list[str]:

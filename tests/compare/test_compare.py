@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.ladder import KERNELS
-from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS, requested_variant, variant_named
+from gpumerge_cli.backends.variants.lookup import LADDER, requested_variant, variant_named
 from gpumerge_cli.compare.contest import Effort, with_ratios
 from gpumerge_cli.compare.oracle import oracle
 from gpumerge_cli.compare.run import compare_kernels
@@ -20,6 +20,7 @@ from gpumerge_cli.results.compared import Measured
 from gpumerge_cli.results.run import InputFile
 from tests.linekeys import item_key
 from tests.reference import ReferenceBackend, ReferenceWorkspace
+from tests.rungs import RUNGS
 
 INT32 = Order.of("int32")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.backends.variants.lookup import RUNGS
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from tests.cpu import libraries
+from tests.rungs import RUNGS
 
 KINDS = {"bytes": 0, "uint": 0, "int": 1, "float": 2, "bool": 0, "datetime": 5, "timedelta": 5}
 RECORDS, LINES = 3, 4

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.backends.variants.lookup import RUNGS
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import Order
 from tests.cpu import keys_library as lib
 from tests.cpu.keys_library import Array
+from tests.rungs import RUNGS
 
 KERNELS = [rung.replace(" ", "_") for rung in RUNGS]
 ALGORITHMS = ["SORT_MERGE", "SORT_BOTTOM_UP", "SORT_ITERATIVE", "SORT_RECURSIVE", "SORT_RADIX"]

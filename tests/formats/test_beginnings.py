@@ -105,7 +105,6 @@ def test_words_that_begin_as_other_data_do_are_text(text: bytes) -> None:
 @pytest.mark.parametrize(
     ("start", "kind"),
     [
-        (b"PAR1\x15\x04\x15", "Parquet"),
         (b"ORC\x0a\x0b\x0a", "ORC"),
         (b"FEA1\x00\x00\x00\x00", "Feather"),
         (b"\x1f\x9d\x90abc", "Unix compress"),

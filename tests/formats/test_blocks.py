@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError
@@ -120,7 +121,7 @@ def test_every_command_reads_them_without_a_copy(
         data = b"".join(lines)[:-1]  # the last line has no end
         cuts = sorted({*range(60_000, len(data), 60_000), *(chance.randrange(len(data)) for _ in range(20))})
         names.append(write(f"{number}.txt{suffix}", pack(data, cuts)))
-    on = Resources("cpu", threads=3, memory=1 << 20)
+    on = Resources("cpu", threads=3, memory=4 << 20)
     out, expected = tmp_path / "out.txt", b"".join(sorted(chain(*runs)))
     report: Any = run(merge_job(names, str(out), resources=on))
     assert out.read_bytes() == expected
@@ -364,6 +365,35 @@ def test_large_frames_and_too_many_are_copied(write: Write, monkeypatch: pytest.
     assert [one.read_exactly(0, 50_000) for one in found] == [bytes(50_000)] * 3
     for one in found:
         one.close()
+
+
+def test_all_inputs_keep_a_share_of_the_memory(write: Write) -> None:
+    names = [write(f"{at}.bgz", in_blocks(bytes(50_000))) for at in range(3)]
+    found = [open_input(name, memory=8 * 250_000) for name in names]
+    assert [isinstance(one, BlockedInput) for one in found] == [True, True, False]
+    for one in found:
+        one.close()
+    data = random.Random(1).randbytes(400_000)
+    file = open_input(write("x.bgz", in_blocks(data, list(range(30_000, 400_000, 30_000)))), memory=8 * 150_000)
+    for at in range(0, 400_000, 10_000):
+        assert file.read(at, 9) == data[at : at + 9]
+        assert 0 < BlockedInput._kept_bytes <= 150_000
+    file.close()
+
+
+def test_the_memory_of_a_job_reaches_its_inputs(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def take_room(index: object, memory: int | None) -> bool:
+        seen.append(memory)
+        return False
+
+    monkeypatch.setattr(BlockedInput, "take_room", take_room)
+    name = write("x.bgz", in_blocks(b"1\n2\n"))
+    for words in (["merge"], ["sort", "--compressed"], ["union"]):
+        assert invoke([*words, "-q", "-S", "16M", name, name, "-o", f"{name}.out"]) == 0
+    assert invoke(["check", "-q", "-S", "16M", name]) == 0
+    assert set(seen) == {16 << 20}
 
 
 def test_no_more_is_kept_than_allowed(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

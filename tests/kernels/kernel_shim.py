@@ -24,11 +24,12 @@ import pytest
 
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
 from gpumerge_cli.backends.ladder import KERNELS
-from gpumerge_cli.backends.variants.lookup import LADDER, RUNGS
+from gpumerge_cli.backends.variants.lookup import LADDER
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NO_KEYS, LineOrder
 from tests import needs
+from tests.rungs import RUNGS
 
 HERE = Path(__file__).parent
 FILES = {

@@ -28,6 +28,8 @@ g.merge(a, backend="cuda")  # error
 g.sort(a, kernel="fast")  # error
 g.sort(a, text="sizes")  # error
 g.sort(a, values=a if len(a) else None).shape  # error
+g.sort_table(a, by="a", nulls="end")  # error
+g.merge_files(["a.npy"])  # error
 g.run(g.Job(("a.npy",))).no_such_field  # error
 """
 

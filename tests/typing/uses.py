@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, assert_type
 
 import numpy as np
@@ -145,8 +146,19 @@ assert_type(g.rank_of([a, b], 2, side="right"), Indices)
 assert_type(g.rank_of([other, also], 2), Any)
 
 
+def tables(frame: Other, frames: list[Other]) -> None:
+    """A table of any class gives one of its class. Type checkers read this; a test does not run it."""
+    assert_type(g.merge_tables(frames, by="a", nulls="first", check=True), Other)
+    assert_type(g.merge_tables((frame, frame), "a.b:r"), Other)
+    assert_type(g.sort_table(frame, by=["a", ("b", "descending")], threads=1), Other)
+    assert_type(g.sort_table(frame, ("b", "ascending")), Other)
+
+
 def files() -> MergeReport | CheckReport | Answers:
     """A job's result. Its class follows from the operation. Type checkers read this; a test does not run it."""
     job = g.Job(("a.npy",), operation=g.Operation("check"))
     assert_type(g.run(job), MergeReport | CheckReport | Answers)
+    assert_type(g.merge_files(["a.npy", Path("b.npy")], "c.npy", unique=True, memory=1 << 30), MergeReport)
+    assert_type(g.sort_files("a.npy", Path("b.npy"), field=["id:r"], fan_in=None), MergeReport)
+    assert_type(g.check_files(Path("a.npy")), CheckReport)
     return g.run(job)

@@ -12,14 +12,10 @@ from gpumerge_cli.launch import LAUNCH_OPTIONS, LaunchRequest
 for _module in VARIANT_MODULES.values():
     import_module(f"{__package__}.{_module}")
 
-__all__ = ["LADDER", "RUNGS", "requested_variant", "variant_named"]
+__all__ = ["LADDER", "requested_variant", "variant_named"]
 
 LADDER: tuple[Variant, ...] = tuple(REGISTERED[name] for name in KERNELS)
 """All variants, the simplest first."""
-RUNGS: tuple[str, ...] = tuple(
-    f"{variant.name} {load}".rstrip() for variant in LADDER for load in variant.loads or ("",)
-)
-"""The names of all rungs: a variant with several ways to load tiles is a rung for each (see LaunchPolicy.rung)."""
 
 
 def variant_named(name: str) -> Variant:

@@ -6,7 +6,7 @@ from gpumerge_cli.cli.examples import EXAMPLES
 from gpumerge_cli.cli.options.actions import ACTIONS
 from gpumerge_cli.cli.options.items import INPUT, ORDER
 from gpumerge_cli.cli.options.joining import JOIN
-from gpumerge_cli.cli.options.model import SUFFIXES_MARK, Argument, Command, Needs, Option
+from gpumerge_cli.cli.options.model import SUFFIXES_MARK, Argument, Command, Needs, NotWith, Option
 from gpumerge_cli.cli.options.output import OUTPUT
 from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
 
@@ -294,8 +294,18 @@ COMMANDS = (
     ),
     _command(
         "info",
-        "Show devices, versions and auto's picks.",
-        "For a few sizes of input it shows where merge --backend auto would work, and why.",
+        "Show devices, versions and auto's picks, or the facts of tables.",
+        "For a few sizes of input it shows where merge --backend auto would work, and why. With FILES it shows their "
+        "schemas and row groups, the orders that they state, the ranges of the key, and the row groups that a merge of "
+        "them would decode. It reads no rows.",
+        Argument(
+            "files",
+            "FILES",
+            "Tables; without any, it tells about this machine.",
+            not_with=(
+                NotWith(("measure", "config"), "{other} tells about this machine, not about files", "leave it out"),
+            ),
+        ),
     ),
 )
 """All commands in the order of help, gpumerge itself first."""

@@ -149,9 +149,14 @@ class LineOptions(ItemOptions):
     last_resort: bool
 
     @property
-    def format_switch(self) -> str:
+    def given_format_switch(self) -> str:
         """The switch that asks for a format; "" if none is on."""
         return next((switch for parameter, switch in FORMAT_SWITCHES.items() if self.__dict__[parameter]), "")
+
+    @property
+    def format_switch(self) -> str:
+        """The switch by which lines are those of a format, given or implied; "" if they are not."""
+        return self.given_format_switch
 
     @property
     def quote_rule(self) -> Quotes:
@@ -164,7 +169,7 @@ class LineOptions(ItemOptions):
         return {letter for parameter, letter in _LETTERS.items() if self.__dict__.get(parameter)}
 
     def file_of(self, kind: KeyKind) -> str | None:
-        """The file that an option gives to a kind of keys, see KeyKind.source."""
+        """The file that an option gives to a kind of keys, see KeyKind.file_option."""
         file = self.__dict__.get(source_parameter(kind))
         assert file is None or isinstance(file, str)
         return file
@@ -172,7 +177,7 @@ class LineOptions(ItemOptions):
 
 def source_parameter(kind: KeyKind) -> str:
     """The parameter of the option that names the file of a kind."""
-    return kind.source.replace("-", "_")
+    return kind.file_option.replace("-", "_")
 
 
 class OrderOptions(RecordOptions, LineOptions):
@@ -197,7 +202,7 @@ class OrderOptions(RecordOptions, LineOptions):
     def format_switch(self) -> str:
         """See LineOptions. A schema asks for its format, unless another option names one."""
         of_schema = self.schema != "same" and self.format is None
-        return super().format_switch or (FORMAT_SWITCHES["csv"] if of_schema else "")
+        return self.given_format_switch or (FORMAT_SWITCHES["csv"] if of_schema else "")
 
     @property
     def header_lines(self) -> int:
@@ -224,6 +229,13 @@ class OutputOptions(Options):
     report: str | None
 
 
+class TableOptions(OutputOptions):
+    """The output, which may be a table."""
+
+    compression_level: int | None
+    row_group_size: str | None
+
+
 class SourceOptions(Options):
     """The names of inputs beside the output."""
 
@@ -243,7 +255,7 @@ class CountOptions(SourceOptions):
         return self.count is not None or self.count_to is not None
 
 
-class ComparisonOptions(OutputOptions, VerboseOptions):
+class ComparisonOptions(TableOptions, VerboseOptions):
     """Comparisons with libraries."""
 
     compare: bool
@@ -288,7 +300,7 @@ class LaunchOptions(KernelOptions):
     blocks: int | None
 
 
-class MergingOptions(InputOptions, OrderOptions, OutputOptions, ResourceOptions, ShownOptions):
+class MergingOptions(InputOptions, OrderOptions, TableOptions, ResourceOptions, ShownOptions):
     """Sorted inputs that are read together."""
 
     check: bool

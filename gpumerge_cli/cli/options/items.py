@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.cli.options.model import COMBINING, NotWith, Option
+from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
 from gpumerge_cli.formats.names import FORMAT_NAMES
 from gpumerge_cli.order.equals import SETS
 from gpumerge_cli.order.key_kinds import KINDS, LETTERS, TYPED_WORDS
@@ -118,6 +118,13 @@ INPUT = (
         "The first line of each file is its header. The joined headers are written first.", gnu=True,
     ),
     Option(
+        "header-prefix", "Input", ("join",),
+        "The first lines of each file that begin with TEXT are its header, however many, as those of VCF with '#'. "
+        "With --header, so is the line behind them. Those of A are written first. Column names are in the last line of "
+        "the header, and are joined.",
+        kind="text", placeholder="TEXT",
+    ),
+    Option(
         "header", "Input", ("merge", *COMBINING, "sort"),
         "Each file begins with N lines of header. The output begins with those of the first file.",
         kind="number", default=0,
@@ -180,13 +187,25 @@ INPUT = (
 ORDER = (
     Option(
         "field", "Order", _ORDERED,
-        "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
-        "fields. After a colon: any -k option letters; only r for records; or a kind, as id:hex or id:hex,r (a column "
+        "Keys by name, as city,amount:r: columns of CSV, fields of structured .npy files or of a --dtype with "
+        "fields, or paths in JSON Lines, as user.name. After a colon: any -k option letters; only r for records; or a "
+        "kind, as id:hex or id:hex,r (a column "
         "named r then needs its own --field). Column names imply --csv and --header 1, "
         "unless the suffix means binary items; the header may come from a pipe. A "
         "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
         "line.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
+    ),
+    Option(
+        "field", "Order", ("info",),
+        "The key of tables, as city or a.b:r; by default, the one by which the first of them says that it is sorted.",
+        kind="text", placeholder="NAMES", multiple=True, project=True,
+        needs=Needs(("files",), "{option} is a key of tables", "name some"),
+    ),
+    Option(
+        "nulls", "Order", ("info",), "The place of nulls in the order; last by default.",
+        kind="text", choices=("first", "last"), project=True,
+        needs=Needs(("files",), "{option} is about tables", "name some"),
     ),
     Option(
         "field", "Order", ("generate",),
@@ -279,7 +298,7 @@ ORDER = (
     Option(
         "nulls", "Order", _KEYED,
         "The place of keys that are empty or in --null-values, whatever -r says. By default it is last for the kinds "
-        "behind a colon; for other keys an empty key is one as any.",
+        "behind a colon, and for nulls of tables and JSON; for other keys an empty key is one as any.",
         kind="text", choices=("first", "last"), project=True,
     ),
     Option(

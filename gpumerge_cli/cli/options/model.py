@@ -8,9 +8,9 @@ from typing import Literal, get_args
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.equals import SETS
 
-ValueKind = Literal["flag", "number", "numbers", "size", "count", "text", "file", "folder", "program"]
-"""The kind of an option's value. number: a whole number. numbers: several, as 0,1, or the word all. size: bytes, as
-256M. count: items, as 1e6 or 2^20."""
+ValueKind = Literal["flag", "number", "numbers", "size", "count", "files", "text", "file", "folder", "program"]
+"""The kind of an option's value. number: a whole number. files: that of files that are open at once. numbers: several,
+as 0,1, or the word all. size: bytes, as 256M. count: items, as 1e6 or 2^20."""
 Again = Literal["refused", "last", "greatest"]
 """The value that counts if an option has several different ones; "refused" if they are an error."""
 Value = str | int | tuple["Value", ...] | None
@@ -28,8 +28,8 @@ SUFFIXES_MARK = "<suffixes>"
 """Stands in a command's `ending` for the list of suffixes, which is made when it is shown."""
 
 _METAVARS: dict[ValueKind, str] = {
-    "flag": "", "number": "N", "numbers": "N,...|all", "size": "SIZE", "count": "N", "text": "TEXT", "file": "FILE",
-    "folder": "FOLDER", "program": "PROGRAM",
+    "flag": "", "number": "N", "numbers": "N,...|all", "size": "SIZE", "count": "N", "files": "N", "text": "TEXT",
+    "file": "FILE", "folder": "FOLDER", "program": "PROGRAM",
 }  # fmt: skip
 
 

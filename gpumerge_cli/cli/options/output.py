@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
-from gpumerge_cli.formats.codecs import COMPRESSIONS
+from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS, COMPRESSIONS
 from gpumerge_cli.order.equals import SETS
 
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
@@ -15,6 +15,11 @@ _OF_ALL = NotWith(
 _RANGE = Needs(
     ("range",), "{option} is for the items of --range", "add --range, or leave {option} out", settings=False,
 )  # fmt: skip
+_COMPRESSIONS = (*COMPRESSIONS, *(one for one in COLUMN_COMPRESSIONS if one not in COMPRESSIONS))
+_OF_COLUMNS = (
+    f"Columns of tables are compressed by {', '.join(COLUMN_COMPRESSIONS[:-1])} or {COLUMN_COMPRESSIONS[-1]}; by "
+    "default, as those of the first input."
+)
 
 OUTPUT = (
     Option(
@@ -136,15 +141,32 @@ OUTPUT = (
     ),
     Option(
         "compression", "Output", ("merge", *COMBINING, "join", "sort"),
-        "Compress the output, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix decides; "
-        ".gz is BGZF if all compressed inputs are.",
-        kind="text", choices=COMPRESSIONS, settable=False,
+        f"Compress the output, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix decides; "
+        f".gz is BGZF if all compressed inputs are. {_OF_COLUMNS}",
+        kind="text", choices=_COMPRESSIONS, settable=False,
     ),
     Option(
         "compression", "Output", ("rank",),
-        "Compress what --range writes, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix "
-        "decides; .gz is BGZF if all compressed inputs are.",
-        kind="text", choices=COMPRESSIONS, settable=False, needs=_RANGE,
+        f"Compress what --range writes, whatever its name is; bgzf is what bgzip and tabix read. By default the suffix "
+        f"decides; .gz is BGZF if all compressed inputs are. {_OF_COLUMNS}",
+        kind="text", choices=_COMPRESSIONS, settable=False, needs=_RANGE,
+    ),
+    *(
+        option
+        for commands, needs in ((("merge", *COMBINING, "sort"), None), (("rank",), _RANGE))
+        for option in (
+            Option(
+                "compression-level", "Output", commands,
+                "The level of the compression of a table's columns: a higher one makes smaller files in more time.",
+                kind="number", placeholder="LEVEL", settable=False, needs=needs,
+            ),
+            Option(
+                "row-group-size", "Output", commands,
+                "The size of the row groups of a table: a number of rows, as 500000, or bytes of values, as 64M. By "
+                "default 128 MiB, but at most 262,144 rows, and less if memory is short.",
+                kind="text", placeholder="SIZE", settable=False, needs=needs,
+            ),
+        )
     ),
     Option(
         "fsync", "Output", ("merge", *COMBINING, "join", "sort", "rank"),

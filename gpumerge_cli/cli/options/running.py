@@ -119,7 +119,7 @@ WHERE = (
     Option(
         "batch-size", "Where to run", ("sort",),
         "Inputs that one merge reads at once, 2 or more.",
-        kind="number", least=2, gnu=True, gnu_again="last", neutral=True, project=True,
+        kind="files", least=2, gnu=True, gnu_again="last", neutral=True, project=True,
     ),
     Option(
         "compress-program", "Where to run", ("sort",),

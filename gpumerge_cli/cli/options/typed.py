@@ -74,6 +74,7 @@ class JoinOptions(LineOptions, OutputOptions, ResourceOptions, ShownOptions):
     record_size: str | None
     key_offset: str | None
     header: bool
+    header_prefix: str | None
     key: str | None
     field: tuple[str, ...]
     key_1: str | None
@@ -200,6 +201,9 @@ class GenerateOptions(RecordOptions, QuietOptions):
 class InfoOptions(QuietOptions):
     """gpumerge info."""
 
+    files: tuple[str, ...]
+    field: tuple[str, ...]
+    nulls: Literal["first", "last"] | None
     json: bool
     measure: bool
     config: bool

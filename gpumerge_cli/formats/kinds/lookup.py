@@ -63,6 +63,12 @@ def names_columns(name: str) -> bool:
     return one is not None and one.holds == "lines" and one.names_in_header
 
 
+def names_paths(name: str) -> bool:
+    """True if keys of a format of that name are named by paths."""
+    one = FORMATS.get(name)
+    return one is not None and one.named_by_path
+
+
 def columns_of_all(format: Format, files: Sequence[str], items: Items) -> tuple[str, ...]:
     """The names of the columns that files have together by items.schema; () if all are empty.
 

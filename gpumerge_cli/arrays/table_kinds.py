@@ -1,0 +1,198 @@
+"""The kinds of tables that Python's calls take and return: those of pyarrow, polars and pandas."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from gpumerge_cli.arrays.interchange import check_listed, name_of
+from gpumerge_cli.arrays.merged_positions import RowPositions
+from gpumerge_cli.arrays.taken_rows import taken_column
+from gpumerge_cli.errors import GpumergeError, UsageError
+
+_WAY_OUT = "give tables of pyarrow, polars or pandas"
+_BEHIND_NAME = ("", ".", ":", ",")
+
+
+class TableKind(ABC):
+    """A kind of tables: the work on several tables of it, which have the same columns."""
+
+    @abstractmethod
+    def columns(self, table: Any) -> list[tuple[Any, Any]]:
+        """(the name, the type) of each column."""
+
+    @abstractmethod
+    def keys(self, table: Any, names: Sequence[str]) -> pa.Table:
+        """The columns of these names. Raises exceptions of the table's library."""
+
+    @abstractmethod
+    def gathered(self, tables: Sequence[Any], positions: RowPositions) -> Any:
+        """The rows at these positions in the concatenation of tables. Raises exceptions of the tables' library."""
+
+
+class ArrowTables(TableKind):
+    """pyarrow.Table, and what becomes one."""
+
+    def columns(self, table: Any) -> list[tuple[Any, Any]]:
+        return [(field.name, field.type) for field in table.schema]
+
+    def keys(self, table: Any, names: Sequence[str]) -> pa.Table:
+        return table.select(names)
+
+    def gathered(self, tables: Sequence[Any], positions: RowPositions) -> Any:
+        schema = tables[0].schema
+        whole = pa.concat_tables([table.cast(schema) if table.schema != schema else table for table in tables])
+        taken = [taken_column(column, pa.array(positions)) for column in whole.unify_dictionaries().columns]
+        if not taken:
+            return whole
+        return pa.Table.from_arrays(taken, schema=schema)
+
+
+class ArrowBatches(ArrowTables):
+    """pyarrow.RecordBatch."""
+
+    def keys(self, table: Any, names: Sequence[str]) -> pa.Table:
+        return pa.Table.from_batches([table.select(names)])
+
+    def gathered(self, tables: Sequence[Any], positions: RowPositions) -> Any:
+        found = super().gathered([pa.Table.from_batches([table]) for table in tables], positions)
+        batches = found.combine_chunks().to_batches()
+        if len(batches) > 1:
+            raise UsageError("the rows do not fit one RecordBatch", way_out="give pyarrow.Table.from_batches([batch])")
+        return batches[0] if batches else tables[0].slice(0, 0)
+
+
+class ArrowStreams(ArrowTables):
+    """Tables of other libraries that offer Arrow's C interface, read once. The result is a pyarrow.Table."""
+
+
+class PolarsFrames(TableKind):
+    """polars.DataFrame."""
+
+    def columns(self, table: Any) -> list[tuple[Any, Any]]:
+        return list(table.schema.items())
+
+    def keys(self, table: Any, names: Sequence[str]) -> pa.Table:
+        return pa.table(table.select(names))
+
+    def gathered(self, tables: Sequence[Any], positions: RowPositions) -> Any:
+        polars = sys.modules["polars"]
+        whole = polars.concat(tables, rechunk=True)  # one that has chunks takes rows slowly
+        return whole[polars.Series(positions)]
+
+
+class PandasFrames(TableKind):
+    """pandas.DataFrame. Its missing values, NaN among them, are nulls."""
+
+    def columns(self, table: Any) -> list[tuple[Any, Any]]:
+        return [*zip(table.columns, table.dtypes, strict=True)]
+
+    def keys(self, table: Any, names: Sequence[str]) -> pa.Table:
+        return pa.Table.from_pandas(table[list(names)], preserve_index=False)
+
+    def gathered(self, tables: Sequence[Any], positions: RowPositions) -> Any:
+        whole = sys.modules["pandas"].concat(tables) if len(tables) > 1 else tables[0]
+        return whole.take(positions)
+
+
+def table_kind_of(tables: Any) -> tuple[TableKind, list[Any]]:
+    """The kind of tables, and the tables as it takes them. Raises UsageError for tables of several kinds, or none."""
+    check_listed(tables, "tables")
+    if _is_table(tables) or not isinstance(tables, Iterable):
+        what = f"tables: {name_of(tables)} is not a list of tables"
+        raise UsageError(what, way_out="give a list, as [table]" if _is_table(tables) else _WAY_OUT)
+    given = list(tables)
+    if not given:
+        raise UsageError("no tables to merge", way_out="give at least one")
+    kinds = [_kind(table) for table in given]
+    for number, kind in enumerate(kinds):
+        if type(kind) is not type(kinds[0]):
+            what = f"table {number} is a {name_of(given[number])}, and table 0 a {name_of(given[0])}"
+            raise UsageError(what, way_out="convert them to one kind")
+    if isinstance(kinds[0], ArrowStreams):
+        given = [_read(table) for table in given]
+    return kinds[0], given
+
+
+def check_alike(kind: TableKind, tables: Sequence[Any]) -> None:
+    """Raise UsageError if the columns of tables differ."""
+    first = kind.columns(tables[0])
+    for number, table in enumerate(tables[1:], 1):
+        columns = kind.columns(table)
+        if len(columns) != len(first):
+            what = f"table {number} has {len(columns)} columns, and table 0 has {len(first)}"
+            raise UsageError(what, way_out="give all tables the same columns")
+        for (name, type), (usual, usual_type) in zip(columns, first, strict=True):
+            if name != usual:
+                what = f"table {number} has the column {name!r} where table 0 has {usual!r}"
+                raise UsageError(what, way_out="give all tables the same columns in one order")
+            if type != usual_type:
+                what = f"the column {name!r} of table {number} is {type}, and that of table 0 {usual_type}"
+                raise UsageError(what, way_out="cast one of them")
+
+
+def key_tables(kind: TableKind, tables: Sequence[Any], texts: Sequence[str]) -> tuple[list[pa.Table], pa.Schema]:
+    """The columns that texts may name, as tables of Arrow, and a schema with all columns, whose others have no type.
+
+    Raises UsageError for columns that Arrow cannot read.
+    """
+    all_names = [name for name, _ in kind.columns(tables[0])]
+    names = [name for name in all_names if isinstance(name, str)]
+    wanted = [name for name in dict.fromkeys(names) if any(_may_name(text, name) for text in texts)]
+    twice = next((name for name in wanted if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"by: {names.count(twice)} columns are called {twice!r}", way_out="rename them")
+    with errors_of(tables[0]):
+        found = [kind.keys(table, wanted) for table in tables]
+    fields = {field.name: field for field in found[0].schema}
+    return found, pa.schema([fields.get(name, pa.field(name, pa.null())) for name in names])
+
+
+@contextmanager
+def errors_of(table: Any) -> Iterator[None]:
+    """Turn exceptions of the table's library into a UsageError of one line."""
+    try:
+        yield
+    except (GpumergeError, MemoryError):
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines()
+        detail = lines[0].rstrip(".") if lines else type(error).__name__
+        what = f"{name_of(table)}: {detail}"
+        raise UsageError(what, way_out="cast the column, or leave it out") from error
+
+
+def _may_name(text: str, name: str) -> bool:
+    """Whether a text of `by` may name a column, or a field in it."""
+    return any(word.startswith(name) and word[len(name) :][:1] in _BEHIND_NAME for word in (text, *text.split(",")))
+
+
+def _is_table(given: Any) -> bool:
+    return hasattr(type(given), "columns") or hasattr(given, "__arrow_c_stream__")
+
+
+def _kind(table: Any) -> TableKind:
+    if isinstance(table, pa.Table):
+        return ArrowTables()
+    if isinstance(table, pa.RecordBatch):
+        return ArrowBatches()
+    for library, kind in (("polars", PolarsFrames), ("pandas", PandasFrames)):
+        loaded = sys.modules.get(library)
+        if loaded is not None and isinstance(table, loaded.DataFrame):
+            return kind()
+    if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
+        return ArrowStreams()
+    way_out = "collect it first" if type(table).__name__ == "LazyFrame" else _WAY_OUT
+    raise UsageError(f"{name_of(table)} is not a table", way_out=way_out)
+
+
+def _read(table: Any) -> pa.Table:
+    try:
+        return pa.table(table)
+    except (pa.ArrowException, TypeError):
+        raise UsageError(f"{name_of(table)} is not a table", way_out=_WAY_OUT) from None

@@ -1,0 +1,67 @@
+"""Sorts of rows: their formats make sorted runs, which the engine merges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpumerge_cli.backends.select import host
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.memory import memory_for_items
+from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.formats.format import Purpose
+from gpumerge_cli.formats.tables.settings import TableSettings
+from gpumerge_cli.launch import SortRequest
+from gpumerge_cli.order.kinds import Order
+
+
+def purpose_of(job: Job) -> Purpose:
+    """The use that a job makes of its inputs."""
+
+    def sort(order: Order, items: Any) -> Any:
+        return _sorted_items(job, order, items)
+
+    sorts = job.operation.kind == "sort"
+    return Purpose(
+        memory_for_items(job),
+        sort if sorts else None,
+        job.resources.always_spill and sorts,
+        job.resources.folders,
+        is_ordered=sorts or (job.operation.check and not job.operation.lenient),
+        copies=_copies(job),
+        checks=job.operation.check,
+        output=TableSettings(job.output.compression, job.output.level, job.output.group),
+    )
+
+
+def _copies(job: Job) -> bool:
+    """Whether a job merges all rows of its inputs into one output."""
+    operation = job.operation
+    is_whole = operation.keeps_sizes and operation.ranks is None and operation.join is None
+    return operation.kind == "merge" and is_whole and not operation.lenient and job.output.parts is None
+
+
+def merge_of_runs(job: Job) -> Job:
+    """The merge of a sort's runs."""
+    operation = replace(job.operation, kind="merge", check=False)
+    return replace(job, operation=operation, resources=replace(job.resources, memory=memory_for_items(job)))
+
+
+def _sorted_items(job: Job, order: Order, items: Any) -> Any:
+    """Items sorted stably in memory. Raises MemoryError, UsageError."""
+    import numpy as np
+
+    data = np.frombuffer(items, np.uint8)
+    if not len(data):
+        return data
+    backend, request = host(), job.operation.launch
+    assert isinstance(request, SortRequest)
+    policy = backend.resolve_sort(request, order, len(data))
+    workspace = backend.workspace(order, len(data), threads=job.resources.threads or cores())
+    try:
+        np.asarray(workspace.staging(len(data)))[:] = data
+        workspace.upload([len(data)])
+        workspace.sort(policy)
+        return np.array(workspace.download())
+    finally:
+        workspace.close()

@@ -1,0 +1,74 @@
+"""Messages about lines that are not JSON, and about values that have no order."""
+
+from __future__ import annotations
+
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.native.json_values import JsonFault, JsonValue
+from gpumerge_cli.order.rules import LineKey, LineOrder
+from gpumerge_cli.shell_words import quoted
+
+_SHOWN = 40
+_CHECKED = "mend the line, or add --format text to compare lines by their bytes"
+_WHAT = {
+    "VALUE_EXPECTED": "a value is expected",
+    "NAME_EXPECTED": "a name in quotes is expected",
+    "COLON_EXPECTED": "a colon is expected",
+    "COMMA_EXPECTED": "a comma, or the end of the object or array, is expected",
+    "TEXT_BEHIND_VALUE": "there is text behind the value",
+    "OPEN_STRING": "a string does not end",
+    "CONTROL_IN_STRING": "a string holds a control character without an escape",
+    "INVALID_ESCAPE": "a string has an invalid escape",
+    "INVALID_UTF8": "a string is not UTF-8",
+    "INVALID_NUMBER": "a number is invalid",
+    "TOO_DEEP": "there are more than 1,024 objects and arrays within each other",
+    "LINE_ENDS": "the line ends within a value",
+}
+_KINDS = {"bool": "a bool", "number": "a number", "string": "a string"}
+
+
+def type_words(type: str) -> str:
+    """The words for a type of values."""
+    return _KINDS[type]
+
+
+def value_text(text: Bytes, value: JsonValue) -> str:
+    """A value in short, as a text of lines spells it."""
+    return _in_short(bytes(text[value.start : min(value.stop, value.start + 4 * _SHOWN)]))
+
+
+def _in_short(data: bytes) -> str:
+    text = data.decode("utf-8", "replace")
+    shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[:_SHOWN])
+    return shown + "..." * (len(text) > _SHOWN)
+
+
+def line_error(file: str, text: Bytes, fault: JsonFault, ahead: int, order: LineOrder) -> InputError:
+    """The error for a line of a text. ahead: the lines of the file ahead of the text."""
+    where = f"{file}:{ahead + fault.line + 1}"
+    if fault.key >= 0:
+        return _key_error(where, text, fault, order.keys[fault.key])
+    start = bytes(text[: fault.at]).rfind(b"\n") + 1
+    before = bytes(text[start : fault.at])
+    what = f"column {len(before.decode('utf-8', 'replace')) + 1}: {_WHAT[fault.name]}"
+    way_out = _CHECKED
+    if fault.name == "LINE_ENDS":
+        program = "'.[]'" if before.strip().startswith(b"[") else "."
+        way_out = f"write each value on a line of its own, for example with jq -c {program} {quoted(file)}"
+    if fault.name == "INVALID_UTF8":
+        way_out = "convert it, for example with iconv -t UTF-8, or add --format text to compare lines by their bytes"
+    return InputError(f"it is not JSON: {what}", where=where, way_out=way_out)
+
+
+def _key_error(where: str, text: Bytes, fault: JsonFault, key: LineKey) -> InputError:
+    name = key.option_text
+    if fault.name == "NO_ORDER":
+        shown = _in_short(bytes(text[fault.at : fault.at + 4 * _SHOWN]).split(b"\n")[0])
+        kind, inner = ("an object", "NAME") if shown.startswith("{") else ("an array", "0")
+        what = f"{name} is {kind}, {shown}, which has no order"
+        return InputError(what, where=where, way_out=f"name a value within it, as {key.name}.{inner}")
+    shown = value_text(text, fault.value)
+    if fault.name == "LONG_EXPONENT":
+        what = f"{name} is {shown}, whose exponent has more than 18 digits"
+        return InputError(what, where=where, way_out="write it with a shorter one")
+    return InputError(f"{name} is {shown}, which is not a number", where=where, way_out="leave n out")

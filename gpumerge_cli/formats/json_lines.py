@@ -1,0 +1,276 @@
+"""JSON Lines: each line becomes an item, the images of its keys and then itself, in a temporary file."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import lru_cache, partial
+from logging import getLogger
+from typing import IO
+
+from gpumerge_cli.buffers import Bytes, uncleared
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats.json_faults import line_error, type_words, value_text
+from gpumerge_cli.formats.json_paths import path_of
+from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.native.json_values import JsonImages, JsonKey, JsonOutcome, JsonReading, JsonValue, lines_of_items
+from gpumerge_cli.order.key_kinds import TEXT_PADDING
+from gpumerge_cli.order.rows import escaped
+from gpumerge_cli.order.rules import MARK, NUL, TEXT, LineKey, LineOrder, Spelling
+from gpumerge_cli.order.values import ValueOrder
+
+_BLOCK = 1 << 20
+_NUMERIC = "numeric"
+_WORD = re.compile(r'(?:(?<=,)|^)("(?:[^"\\]|\\.)*"|[^,]*)(?:(?=,)|$)', re.DOTALL)
+"""A value of several; one in quotes may hold commas."""
+_NULL_FIRST, _NULL_LAST = b"\x03", b"\xff"
+_NULL_TEXT_FIRST, _NULL_TEXT_LAST = b"0", b"z"
+"""Around the byte ahead of tagged texts; options that leave out bytes of keys leave out neither."""
+
+
+@dataclass(frozen=True)
+class TypedValue:
+    """The first value that says the type of a key in a file."""
+
+    type: str
+    text: str
+    where: str
+
+
+class JsonSource(LineSource):
+    """The items of a file. Its lines are told as the file has them, blank ones included."""
+
+    doubted = False
+    blanks: Sequence[tuple[int, int]] = ()
+    """(number, bytes) of each blank line in the file, counted from 0."""
+    types: Sequence[TypedValue | None] = ()
+    """For each key."""
+
+    def location(self, start: int) -> str:
+        line = self._items_before(start)
+        for number, _ in self.blanks:
+            if number > line:
+                break
+            line += 1
+        return f"{self.name}:{line + 1}"
+
+    def skipped_ahead(self, start: int) -> int:
+        line, nbytes = self._items_before(start) if self.blanks else 0, 0
+        for number, size in self.blanks:
+            if number > line:
+                break
+            line, nbytes = line + 1, nbytes + size
+        return nbytes
+
+
+@dataclass(frozen=True)
+class KeyFinder:
+    """The keys of lines. See order.values.LineValues."""
+
+    keys: tuple[JsonKey, ...]
+    types: tuple[str, ...] = ()
+    """The type of each key's values, "null" if it has no type."""
+
+    def of_line(self, line: bytes) -> Sequence[bytes]:
+        _, found = _images_by(self.keys).read(line)
+        return [line[value.start : value.stop] or b"null" for value in found.last]
+
+    def images(self, text: str) -> Sequence[bytes]:
+        words = [text] if len(self.keys) == 1 else _WORD.findall(text)
+        types = self.types or ("null",) * len(self.keys)
+        kinds = ", ".join("any value" if kind == "null" else f"a {kind}" for kind in types)
+        if len(words) == len(self.keys):
+            elements = _images_by(tuple(replace(key, path=(str(number),)) for number, key in enumerate(self.keys)))
+            line = f"[{','.join(map(_as_json, words, types))}]".encode("utf-8", "surrogateescape")
+            item, found = elements.read(line)
+            pairs = zip((value.type for value in found.types), types, strict=True)
+            if found.fault is None and all("null" in pair or pair[0] == pair[1] for pair in pairs):
+                return item.split(MARK)[:-1]
+        what = f"the key{'s are' if len(self.keys) > 1 else ' is'} {kinds}"
+        raise UsageError(what, way_out=f"write JSON{', with commas between values' * (len(self.keys) > 1)}")
+
+
+def _as_json(word: str, type: str) -> str:
+    """A word as JSON: a text needs no quotes."""
+    try:
+        value = json.loads(word, parse_float=str, parse_int=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return json.dumps(word)
+    return word if type != "string" or value is None or word.lstrip().startswith('"') else json.dumps(word)
+
+
+@lru_cache(maxsize=4)
+def _images_by(keys: tuple[JsonKey, ...]) -> JsonImages:
+    return JsonImages(keys)
+
+
+def json_key(key: LineKey) -> JsonKey:
+    """The way to read a key that options name by a path."""
+    nulls_first = (key.null_place or "last") == "first"
+    texts = tuple(map(escaped, key.null_values))
+    bare = replace(key, reverse=False, name="", nulls="", null_values=(), start_field=0, end_field=0)
+    place = nulls_first != key.reverse
+    if bare in (LineKey(end_field=0), LineKey(_NUMERIC, end_field=0)):
+        reads: JsonReading = "numbers" if key.compare == _NUMERIC else "values"
+        return JsonKey(path_of(key.name), reads, _NULL_FIRST if place else _NULL_LAST, texts)
+    if key.compare == TEXT:
+        return JsonKey(path_of(key.name), "tagged texts", _NULL_TEXT_FIRST if place else _NULL_TEXT_LAST, texts)
+    return JsonKey(path_of(key.name), "texts")
+
+
+def line_key(key: LineKey, read: JsonKey, number: int) -> LineKey:
+    """The key of items for a key that options name, and the way to read it."""
+    its = replace(key, start_field=number, end_field=number)
+    if read.reads != "texts":  # images have numbers and nulls in them
+        return replace(its, compare=TEXT, nulls="", null_values=())
+    return replace(its, nulls=key.null_place or ("" if key.kind.typed else "last"))
+
+
+class KeyTypes:
+    """The types of the keys that lines had so far."""
+
+    def __init__(self, named: Sequence[LineKey], keys: Sequence[JsonKey]) -> None:
+        self.found: list[TypedValue | None] = [None] * len(keys)
+        self._named, self._keys = named, keys
+
+    def add(self, number: int, own: TypedValue) -> None:
+        """A value of a key that is no null. Raises InputError if values of another type came before it."""
+        known = self.found[number]
+        if known is None:
+            self.found[number] = own
+        elif known.type != own.type and self._keys[number].reads == "values":
+            here, there = (f"{type_words(one.type)}, {one.text}" for one in (own, known))
+            key = self._named[number]
+            raise InputError(
+                f"{key.option_text} is {here}, but {there}, at {known.where}",
+                where=own.where,
+                way_out=f"give it one type, or name a kind: {key.name}:n takes numbers in strings, too",
+            )
+
+
+@dataclass(frozen=True)
+class JsonItems:
+    """The items of files of JSON Lines."""
+
+    sources: Sequence[LineSource]
+    order: ValueOrder
+    shown: Callable[[bytes], bytes]
+    """Turns whole items into the lines to write."""
+
+
+def json_items(
+    sources: Sequence[LineSource], order: LineOrder, spelling: Spelling, progress: Callable[[int, float], None]
+) -> JsonItems:
+    """The items of files, each of which is closed.
+
+    order: its keys have paths as names. progress: called with (number of the source, share of it gone through), again
+    and again. Raises InputError for what is not JSON, for a key without order, and for keys of several types.
+    """
+    keys = tuple(map(json_key, order.keys))
+    images, types = JsonImages(keys), KeyTypes(order.keys, keys)
+    copied = [_copied(source, images, order, partial(progress, number)) for number, source in enumerate(sources)]
+    for source in copied:
+        for number, own in enumerate(source.types):
+            if own is not None:
+                types.add(number, own)
+    for one, named in zip(types.found, order.keys, strict=True):
+        if one is None and any(source.size for source in copied):
+            what = f"no line has a value at {named.name}, so all compare equal by it; check the path"
+            getLogger("gpumerge").warning("gpumerge: %s: warning: %s", copied[0].name, what)
+    rules = replace(
+        order,
+        keys=tuple(line_key(named, key, at) for at, (named, key) in enumerate(zip(order.keys, keys, strict=True))),
+        separator=MARK,
+        terminator=NUL,
+        spelling=spelling.of(order),
+    )
+    pairs = zip(types.found, keys, strict=True)
+    known = tuple("null" if one is None or key.reads != "values" else one.type for one, key in pairs)
+    finder = KeyFinder(keys, known)
+    return JsonItems(copied, ValueOrder.by_values(rules, finder), partial(lines_of_items, keys=len(keys)))
+
+
+def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: Callable[[float], None]) -> JsonSource:
+    blanks: list[tuple[int, int]] = []
+    types = KeyTypes(order.keys, images.keys)
+
+    def write(out: IO[bytes]) -> None:
+        ahead = 0
+        for block in _blocks(source, images):
+            for items in block.items:
+                out.write(items)
+            found, fault = block.found, block.found.fault
+            blanks.extend((ahead + number, size) for number, size in found.blanks)
+            for number, value in enumerate(found.types):
+                if value.type != "null":
+                    types.add(number, _typed(source.name, block.text, value, ahead))
+            if fault is not None:
+                if fault.name == "MIXED_TYPES":
+                    types.add(fault.key, _typed(source.name, block.text, fault.value, ahead))
+                raise line_error(source.name, block.text, fault, ahead, order)
+            ahead += found.lines
+            progress(block.size / source.size)
+
+    copy = JsonSource(source.file.replaced(write), NUL)
+    copy.origin, copy.blanks, copy.types = source.held, blanks, types.found
+    return copy
+
+
+def _typed(name: str, text: Bytes, value: JsonValue, ahead: int) -> TypedValue:
+    return TypedValue(value.type, value_text(text, value), f"{name}:{ahead + value.line + 1}")
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Whole lines of a file, as items."""
+
+    items: Sequence[Bytes]
+    found: JsonOutcome
+    text: Bytes
+    """The lines, from which the outcome is told."""
+    size: int
+    room: Bytes
+    """The memory that may hold the items."""
+
+
+def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
+    """The blocks of a file in turn; as many are made at once as there are cores."""
+
+    spare: list[tuple[Bytes, Bytes]] = []  # memory of blocks that are written
+
+    def made(start: int, stop: int) -> _Block:
+        size = stop - start
+        text: Bytes = b""
+        room: Bytes = b""
+        with suppress(IndexError):
+            text, room = spare.pop()
+        if len(text) < size + TEXT_PADDING:
+            text = uncleared(max(size, _BLOCK + _BLOCK // 4) + TEXT_PADDING)
+            room = uncleared(2 * len(text))
+        source.read_into(start, text[:size])
+        text[size : size + TEXT_PADDING] = bytes(TEXT_PADDING)
+        items, found = images.items(text, size, room)
+        return _Block(items, found, text, size, room)
+
+    cores = len(os.sched_getaffinity(0))
+    waiting: deque[Future[_Block]] = deque()
+    with ThreadPoolExecutor(cores, "gpumerge-json") as pool:
+        try:
+            start = 0
+            while start < source.size or waiting:
+                while start < source.size and len(waiting) <= cores:
+                    stop = source.item_start(start + _BLOCK)
+                    waiting.append(pool.submit(made, start, stop))
+                    start = stop
+                block = waiting.popleft().result()
+                yield block
+                spare.append((block.text, block.room))
+        finally:
+            for one in waiting:
+                one.cancel()

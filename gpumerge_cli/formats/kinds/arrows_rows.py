@@ -1,0 +1,20 @@
+"""Arrow's IPC streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpumerge_cli.formats.format import register_format
+from gpumerge_cli.formats.kinds.arrow_rows import Arrow
+
+
+class ArrowStreamRows(Arrow):
+    """See above. A file is read under this name, too."""
+
+    name = "arrows"
+    suffixes: Mapping[str, str] = {".arrows": ""}
+    begins = b""
+    is_stream = True
+
+
+register_format(ArrowStreamRows())

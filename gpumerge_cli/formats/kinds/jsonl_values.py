@@ -1,0 +1,118 @@
+"""JSON Lines: a value of JSON on each line, whose keys are values within it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.format import Format, Layout, PreparedSources, Written, register_format
+from gpumerge_cli.order.rules import NUL, Spelling
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.base import Source
+    from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.tables.table import TableWriter
+    from gpumerge_cli.order.rules import LineKey
+
+
+class JsonLines(Format):
+    """See formats/json_lines.py, which makes items of lines."""
+
+    name = "jsonl"
+    holds = "lines"
+    suffixes: Mapping[str, str] = dict.fromkeys((".jsonl", ".ndjson"), "")
+    about = "JSON Lines, whose keys are named by paths"
+    word = "JSON Lines"
+    option = "--format jsonl"
+    joins = False
+    named_by_path = True
+    spelling = Spelling("JSON Lines", "line", "--format jsonl")
+    changed = "JSON Lines"
+
+    def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
+        """See Format."""
+        if suffix not in self.suffixes:
+            return None
+        from gpumerge_cli.formats.tables.text_writers import json_writer
+
+        return json_writer(schema)
+
+    def readings(self, items: Items) -> int:
+        """See Format."""
+        return 1
+
+    def takes(self, items: Items) -> bool:
+        """See Format. Lines of such files are sorted as text as GNU sort does, unless a path names a key."""
+        order = items.line_order
+        return any(key.name for key in order.keys) or not (items.plain or order.asks_for_text)
+
+    def split_keys(self, text: str) -> Sequence[tuple[str, str]]:
+        """See Format."""
+        from gpumerge_cli.formats.json_paths import split_keys
+
+        return split_keys(text)
+
+    def check_items(self, items: Items) -> None:
+        """See Format."""
+        if items.line_option:
+            raise UsageError(f"{items.line_option}: the files hold {self.word}", way_out="leave it out")
+        order = items.line_order
+        if not order.keys:
+            raise UsageError("JSON Lines need a key", way_out="name one by --field, or compare lines by --format text")
+        for key in order.keys:
+            _check_key(key)
+        names = [key.name for key in order.keys]
+        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        if twice is not None:
+            raise UsageError(f"--field {','.join(names)}: {twice} is named twice", way_out="name each value once")
+        if order.separator is not None:
+            raise UsageError("-t: JSON Lines have no separator", way_out="leave it out")
+        if order.terminator == NUL:
+            raise UsageError("-z: JSON Lines end in newlines", way_out="leave it out")
+        if order.quotes != "doubled":
+            raise UsageError(f"--quotes {order.quotes}: it is for CSV", way_out="leave it out")
+        if order.locale:
+            what = f"--locale {order.locale}: texts of JSON Lines compare by their bytes"
+            raise UsageError(what, way_out="leave it out")
+        if items.shown is not None:
+            raise UsageError("--debug underlines no keys of JSON Lines", way_out="leave it out")
+
+    def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
+        """See Format. The source has the lines of the file; `prepared` makes items of them."""
+        from gpumerge_cli.formats.line_source import LineSource
+
+        return LineSource(file, layout.items.terminator, marked=True)
+
+    def refuse(self, name: str, start: bytes, items: Items) -> None:
+        """See Format."""
+        from gpumerge_cli.formats.beginnings import refuse_binary, refuse_wide
+
+        if not items.tells_format:
+            refuse_binary(name, start, plain=items.plain)
+        refuse_wide(name, start, in_fields=True)
+
+    def prepared(
+        self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
+    ) -> PreparedSources:
+        """See Format."""
+        from gpumerge_cli.formats.json_lines import json_items
+        from gpumerge_cli.formats.line_source import LineSource
+
+        lines = [source for source in sources if isinstance(source, LineSource)]
+        found = json_items(lines, layout.items.line_order, self.spelling, progress)
+        return PreparedSources(tuple(found.sources), found.order, Written(found.shown))
+
+
+def _check_key(key: LineKey) -> None:
+    """Raise UsageError for a key that no path names, or options that mean nothing to it."""
+    if not key.name:
+        what = f"{key.option_text}: keys of JSON Lines are values, named by --field"
+        raise UsageError(what, way_out="name them by their paths, as --field a.b, or add --format text")
+    if key.skip_start or key.skip_end:
+        raise UsageError(f"{key.option_text}: b skips no blanks of a value", way_out="leave b out")
+
+
+register_format(JsonLines())

@@ -1,0 +1,75 @@
+"""The compression of Arrow's IPC files and streams."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.tables.settings import TableSettings
+
+_BEHIND_MAGIC = 8
+_CODECS = ("lz4", "zstd")
+"""By their numbers in the metadata of a batch."""
+_HEADER, _COMPRESSION, _CODEC = 2, 3, 0
+"""Numbers of fields of Message, RecordBatch and BodyCompression."""
+
+
+def codec_of(source: Any, *, is_file: bool) -> str:
+    """The compression of the first batch, "none" if there is none. source: an opened file or stream."""
+    if is_file:
+        source.seek(_BEHIND_MAGIC)
+    with suppress(pa.ArrowException, EOFError, OSError, struct.error, IndexError, StopIteration):
+        for message in pa.ipc.MessageReader.open_stream(source):
+            if message.type == "record batch":
+                return _codec(message.metadata.to_pybytes())
+    return "none"
+
+
+def _codec(data: bytes) -> str:
+    """The compression in the metadata of a batch, which is a Message in the form of FlatBuffers."""
+    table = _offset(data, 0)
+    for field in (_HEADER, _COMPRESSION):
+        place = _field(data, table, field)
+        if not place:
+            return "none"
+        table = _offset(data, place)
+    place = _field(data, table, _CODEC)
+    return _CODECS[data[place] if place else 0]
+
+
+def _offset(data: bytes, at: int) -> int:
+    return at + int(struct.unpack_from("<I", data, at)[0])
+
+
+def _field(data: bytes, table: int, number: int) -> int:
+    """The place of a field of a table; 0 if it has its usual value."""
+    (back,) = struct.unpack_from("<i", data, table)
+    fields = table - back
+    (size,) = struct.unpack_from("<H", data, fields)
+    at = 4 + 2 * number
+    found = int(struct.unpack_from("<H", data, fields + at)[0]) if at < size else 0
+    return table + found if found else 0
+
+
+def codec_to_write(settings: TableSettings, usual: str) -> Any:
+    """The compression of an output as pyarrow takes it. usual: where settings leave it open.
+
+    Raises UsageError for one that Arrow lacks.
+    """
+    name = settings.compression or usual
+    if name != "none" and name not in _CODECS:
+        raise UsageError(f"--compression {name}: Arrow has none, lz4 and zstd", way_out="use one of these")
+    if settings.level is None:
+        return None if name == "none" else name
+    if name != "zstd":
+        what = f"--compression-level {settings.level}: {name} has no levels in Arrow"
+        raise UsageError(what, way_out="leave it out, or use --compression zstd")
+    least, most = pa.Codec.minimum_compression_level(name), pa.Codec.maximum_compression_level(name)
+    if not least <= settings.level <= most:
+        what = f"--compression-level {settings.level}: the levels of zstd go from 1 to {most}"
+        raise UsageError(what, way_out="use one of these")
+    return pa.Codec(name, settings.level)

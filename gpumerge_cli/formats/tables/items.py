@@ -1,0 +1,144 @@
+"""The items of rows: images of the keys of each row, and a reference to it. See order.rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.formats.tables.images import (
+    fixed_images,
+    fixed_of_value,
+    line_images,
+    line_of_value,
+    uint64_images,
+    value_of_fixed,
+    value_of_line,
+)
+from gpumerge_cli.formats.tables.key_columns import KeyColumn, key_array
+from gpumerge_cli.formats.tables.key_text import shown_value, value_of_word
+from gpumerge_cli.formats.tables.references import reference_texts
+from gpumerge_cli.order.rows import REFERENCE_BYTES, FixedRowOrder, TextRowOrder
+from gpumerge_cli.order.rules import MARK, NUL, LineKey, LineOrder
+
+_LARGEST_NATIVE = 8
+
+
+@dataclass(frozen=True)
+class ItemKey:
+    """A key column, and the form of its images. See order.rows.RowKey."""
+
+    column: KeyColumn
+    width: int
+    nullable: bool = False
+    """Whether a fixed image has a byte for nulls."""
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def reverse(self) -> bool:
+        return self.column.reverse
+
+    @property
+    def option_text(self) -> str:
+        return self.column.option_text
+
+    def shown(self, image: bytes) -> bytes:
+        return shown_value(self.column, self._value(image))
+
+    def image(self, word: bytes) -> bytes:
+        """The image of the value that a text says. Raises UsageError."""
+        value = value_of_word(self.column, word)
+        if self.width:
+            return fixed_of_value(value, self.column, nullable=self.nullable)
+        return line_of_value(value, self.column)
+
+    def _value(self, image: bytes) -> bytes | None:
+        if self.width:
+            return value_of_fixed(image, self.column, nullable=self.nullable)
+        return value_of_line(image, self.column)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of the items of a job's inputs, and the functions that make them."""
+
+    keys: tuple[ItemKey, ...]
+    native: bool
+    """Whether the image of the only key is a number."""
+
+    @classmethod
+    def of(cls, columns: Sequence[KeyColumn], nullable: Sequence[bool]) -> Form:
+        """The form of items by these columns. nullable: whether each may have nulls."""
+        if any(column.fixed_bytes is None for column in columns):
+            return cls(tuple(ItemKey(column, 0) for column in columns), False)
+        pairs = zip(columns, nullable, strict=True)
+        keys = tuple(ItemKey(one, (one.fixed_bytes or 0) + null, null) for one, null in pairs)
+        return cls(keys, len(keys) == 1 and not nullable[0] and keys[0].width <= _LARGEST_NATIVE)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether items have one size."""
+        return bool(self.keys[0].width)
+
+    def order(self, piece: int) -> FixedRowOrder | TextRowOrder:
+        """The order of the items. piece: see RowOrder."""
+        if self.is_fixed:
+            return FixedRowOrder.by_columns(self.keys, native=self.native, piece=piece)
+        rules = tuple(
+            replace(
+                key.column.rule or LineKey("bytes"),
+                start_field=number,
+                end_field=number,
+                reverse=key.reverse,
+                name=key.name,
+                nulls=key.column.nulls if key.column.rule else "",
+            )
+            for number, key in enumerate(self.keys)
+        )
+        order = LineOrder(rules, MARK, stable=True, terminator=NUL)
+        return TextRowOrder("lines", rules=order, keys_of_rows=self.keys, piece=piece)
+
+    def item(self, image: bytes, found: Any) -> bytes:
+        """The item with an image of the only key, which has one size. found: its reference."""
+        if self.native:
+            return bytes(np.array([int.from_bytes(image, "big"), *found], np.uint64))
+        return image + bytes(found)
+
+    def items(self, rows: Any, found: Any) -> Any:
+        """The items of rows as one buffer of bytes. rows: a RecordBatch or Table with the keys. found: references."""
+        arrays = [key_array(key.column, rows) for key in self.keys]
+        for key, array in zip(self.keys, arrays, strict=True):
+            if self.is_fixed and not key.nullable and array.null_count:
+                raise ValueError(f"its statistics say that {key.name} has no nulls, and there are some")
+        if self.native:
+            made = np.empty((len(found), 2), np.uint64)
+            made[:, 0] = uint64_images(self.keys[0].column, arrays[0])
+            made[:, 1] = found
+            return made
+        if self.is_fixed:
+            made = np.empty((len(found), sum(key.width for key in self.keys) + REFERENCE_BYTES), np.uint8)
+            at = 0
+            for key, array in zip(self.keys, arrays, strict=True):
+                made[:, at : at + key.width] = fixed_images(key.column, array, nullable=key.nullable)
+                at += key.width
+            made[:, at:] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)
+            return made
+        texts = [line_images(key.column, array) for key, array in zip(self.keys, arrays, strict=True)]
+        return buffer_of(
+            pc.binary_join_element_wise(*texts, reference_texts(found), pa.scalar(MARK, pa.large_binary()))
+        )
+
+
+def buffer_of(texts: Any) -> Any:
+    """The bytes of all texts of a LargeBinaryArray, one behind the other."""
+    if not len(texts):
+        return b""
+    offsets = np.frombuffer(texts.buffers()[1], np.int64, len(texts) + 1, 8 * texts.offset)
+    return memoryview(texts.buffers()[2])[int(offsets[0]) : int(offsets[-1])]

@@ -1,0 +1,324 @@
+"""The columns of an Arrow schema by which rows compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.key_kinds import KINDS, KeyKind
+from gpumerge_cli.order.rules import LineKey
+from gpumerge_cli.suggestions import did_you_mean, did_you_mean_column
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.format import Layout
+
+NullPlace = Literal["first", "last"]
+LARGEST_FIXED = 32
+"""The most bytes of a value of fixed size whose images have a fixed size, too."""
+_SHOWN_NAMES = 12
+_OF_NUMBERS = ("numeric", "general")
+_SAME_BY_TYPE = {"time": ("is_timestamp", "is_date"), "duration": ("is_duration",)}
+"""Kinds that a typed column has already, each with the tests in pyarrow.types for such columns."""
+_BY_WORD = {kind.letter or kind.word: kind for kind in KINDS if (kind.letter or kind.word) and not kind.draws}
+_WORDS = tuple(sorted(word for word in _BY_WORD if len(word) > 1))
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """A column by which rows compare."""
+
+    path: tuple[str, ...]
+    """The name of a column, then those of fields of structs inside it."""
+    type: pa.DataType
+    """The type of its values: of a dictionary or another encoding, that of the values that it holds."""
+    reverse: bool = False
+    """Whether values descend. Nulls do not change their place."""
+    nulls: NullPlace = "last"
+    """The place of nulls. NaN is no null: it is the largest number."""
+    rule: LineKey | None = None
+    """The kind of key that texts are read as, with its parameters; None if values compare as they are."""
+
+    @property
+    def name(self) -> str:
+        """The path as --field has it."""
+        return ".".join(self.path)
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind of key that texts are read as, see order.key_kinds; "" if there is none."""
+        return "" if self.rule is None else self.rule.compare
+
+    @property
+    def fixed_bytes(self) -> int | None:
+        """The bytes of an image without a byte for nulls; None if images are as long as the values."""
+        return None if self.kind else _fixed_bytes(self.type)
+
+    @property
+    def option_text(self) -> str:
+        """The key as --field has it."""
+        kind = next((word for word, kind in _BY_WORD.items() if kind.name == self.kind), "")
+        options = ",".join(filter(None, (kind, "r" * self.reverse))) if len(kind) > 1 else kind + "r" * self.reverse
+        return f"{self.name}:{options}" if options else self.name
+
+
+def key_columns(schema: pa.Schema, layout: Layout) -> tuple[KeyColumn, ...]:
+    """The columns by which rows of a file compare. Raises UsageError for options that name no columns, or others."""
+    if layout.dtype is not None or (layout.key is not None and not layout.key.fields):
+        way_out = f"name a column with --field: {_listed(schema)}"
+        raise UsageError("its columns have their own types and places", way_out=way_out)
+    if layout.key is None:
+        raise UsageError(
+            "rows need a key", way_out=f"name one of their columns as the key (--field): {_listed(schema)}"
+        )
+    items, option = layout.items, layout.key.option
+    found = named_columns(
+        schema, layout.key.fields, option, reverse=items.reverse, nulls=items.nulls, kinds=items.kinds
+    )
+    texts = [column.name for column in found if is_text(column.type) and not column.kind]
+    if texts and items.line_order.locale:
+        what = f"--locale: the texts in {', '.join(texts)} compare by their bytes"
+        raise UsageError(what, way_out="leave it out")
+    return found
+
+
+def named_columns(
+    schema: pa.Schema,
+    texts: Sequence[str],
+    option: str,
+    *,
+    reverse: bool = False,
+    nulls: NullPlace = "last",
+    kinds: Sequence[LineKey] = (),
+) -> tuple[KeyColumn, ...]:
+    """The columns that texts name as --field does: "a.b:r,c".
+
+    reverse: turns the order of each round. kinds: the rules of kinds; others have those without parameters.
+    Raises UsageError for a column that is not there, is named twice or has no order, and for unknown options.
+    """
+    found = [column for text in texts for column in _columns_of(schema, text, option, reverse, nulls, kinds)]
+    check_once(found, f"{option} {','.join(texts)}")
+    return tuple(found)
+
+
+def check_once(columns: Sequence[KeyColumn], where: str) -> None:
+    """Raise UsageError if two columns are one. where: begins the message."""
+    paths = [column.path for column in columns]
+    twice = next((path for at, path in enumerate(paths) if path in paths[:at]), None)
+    if twice is not None:
+        raise UsageError(f"{where}: {'.'.join(twice)} is named twice", way_out="name each column once")
+
+
+def key_column(
+    schema: pa.Schema, name: str, option: str, *, reverse: bool = False, nulls: NullPlace = "last"
+) -> KeyColumn:
+    """The column of this name, a dot between a struct and its field.
+
+    Raises UsageError if it is not there or has no order.
+    """
+    found = _found(schema, name)
+    if found is None:
+        there = {one: one for one in _names(schema)}
+        raise UsageError(
+            f"{option} {name}: there is no column {name!r}",
+            way_out=did_you_mean_column(name, there, f"its columns are {_listed(schema)}"),
+        )
+    path, type = found
+    values = values_type(type)
+    if not _has_order(values):
+        way_out = "name one of its fields, as " + f"{name}.{values.field(0).name}" if _is_struct(values) else ""
+        raise UsageError(f"{option} {name}: values of type {type} have no order", way_out=way_out or _way_out(schema))
+    return KeyColumn(path, values, reverse, nulls)
+
+
+def key_array(column: KeyColumn, table: Any) -> Any:
+    """The values of a key, an Array or ChunkedArray of KeyColumn.type, whose null_count is exact.
+
+    table: a RecordBatch, Table or StructArray that has the column. A null struct makes its fields null.
+    """
+    return _of_chunks(plain_values, stored_array(column, table), column.type)
+
+
+def stored_array(column: KeyColumn, table: Any) -> Any:
+    """The values of a key as the table has them, maybe in a dictionary or another encoding. See key_array."""
+    found = table.field(column.path[0]) if isinstance(table, pa.StructArray) else table.column(column.path[0])
+    for name in column.path[1:]:
+        type = values_type(found.type).field(name).type
+        found = _of_chunks(partial(_field, name), found, type)
+    return found
+
+
+def _field(name: str, structs: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.struct_field(plain_values(structs), [name])
+
+
+def _of_chunks(function: Callable[[Any], Any], array: Any, type: pa.DataType) -> Any:
+    """The results of a function for an Array, or for each chunk of a ChunkedArray. type: that of the results."""
+    if not isinstance(array, pa.ChunkedArray):
+        return function(array)
+    made = [function(chunk) for chunk in array.chunks]
+    return pa.chunked_array(made, made[0].type if made else type)
+
+
+def values_type(type: pa.DataType) -> pa.DataType:
+    """The type of the values, without dictionaries, runs and extensions around it."""
+    while True:
+        if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
+            type = type.value_type
+        elif isinstance(type, pa.BaseExtensionType):
+            type = type.storage_type
+        else:
+            return type
+
+
+def plain_values(array: Any) -> Any:
+    """The values of an array as an array of values_type, without dictionaries, runs and extensions."""
+    import pyarrow.compute as pc
+
+    while array.type != values_type(array.type):
+        if pa.types.is_dictionary(array.type):
+            array = _decoded(array)
+        elif pa.types.is_run_end_encoded(array.type):
+            array = pc.run_end_decode(array)
+        else:
+            array = array.storage
+    return array
+
+
+def _decoded(array: Any) -> Any:
+    """The values of a DictionaryArray; those of views as large ones, which Arrow can take."""
+    for view, taken in ((pa.string_view(), pa.large_string()), (pa.binary_view(), pa.large_binary())):
+        if array.type.value_type == view:
+            array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(taken))
+    return array.dictionary_decode()
+
+
+def _columns_of(
+    schema: pa.Schema, text: str, option: str, reverse: bool, nulls: NullPlace, kinds: Sequence[LineKey]
+) -> Iterator[KeyColumn]:
+    """The columns that one text names."""
+    for word in _split(schema, text):
+        name, symbols = (word, "") if _found(schema, word) else _parted(word)
+        column = key_column(schema, name, option, nulls=nulls)
+        kind, descends = _options(symbols, f"{option} {word}", column.type)
+        rule = next((one for one in kinds if one.compare == kind), LineKey(kind)) if kind else None
+        yield KeyColumn(column.path, column.type, descends != reverse, nulls, rule)
+
+
+def _split(schema: pa.Schema, text: str) -> Iterator[str]:
+    """The words of a text between its commas. A column may have commas in its name, and a kind may have ",r" behind."""
+    name = _parted(text)[0]
+    if _found(schema, text) or ("," in name and _found(schema, name)):
+        yield text
+        return
+    words = text.split(",")
+    while words:
+        word = words.pop(0)
+        if words and words[0] == "r" and _parted(word)[1] in _WORDS:
+            word += f",{words.pop(0)}"
+        yield word
+
+
+def _parted(word: str) -> tuple[str, str]:
+    """A column and the options behind the last colon."""
+    name, colon, options = word.rpartition(":")
+    return (name, options) if colon else (word, "")
+
+
+def _options(text: str, where: str, type: pa.DataType) -> tuple[str, bool]:
+    """The kind and the direction that the options of a column say. Raises UsageError."""
+    word, reverse = text, False
+    if text.removesuffix(",r") in _WORDS:
+        word, reverse = text.removesuffix(",r"), text.endswith(",r")
+    elif "r" in text and text not in _WORDS:
+        word, reverse = text.replace("r", "", 1), True
+    if not word:
+        return "", reverse
+    kind = _BY_WORD.get(word)
+    if kind is None:
+        known = f"use r, {', '.join(word for word in sorted(_BY_WORD, key=str.lower))}"
+        raise UsageError(f"{where}: invalid option {word!r} of a key", way_out=did_you_mean(word, _WORDS, known))
+    if _is_of_type(kind, type):
+        return "", reverse
+    if not is_text(type):
+        raise UsageError(f"{where}: values of type {type} are no texts", way_out=f"leave :{word} out")
+    return kind.name, reverse
+
+
+def _is_of_type(kind: KeyKind, type: pa.DataType) -> bool:
+    """Whether a type has the order of a kind by itself."""
+    if kind.name in _OF_NUMBERS and (_is_number(type) or pa.types.is_decimal(type)):
+        return True
+    return any(getattr(pa.types, test)(type) for test in _SAME_BY_TYPE.get(kind.name, ()))
+
+
+def _found(schema: pa.Schema, name: str) -> tuple[tuple[str, ...], pa.DataType] | None:
+    """The path and the type of a column; None if there is none, or if several have the name."""
+    if len(schema.get_all_field_indices(name)) == 1:
+        return (name,), schema.field(name).type
+    dot = name.find(".")
+    while dot >= 0:
+        if len(schema.get_all_field_indices(name[:dot])) == 1:
+            inner = values_type(schema.field(name[:dot]).type)
+            below = _found(pa.schema(list(inner)), name[dot + 1 :]) if _is_struct(inner) else None
+            if below is not None:
+                return (name[:dot], *below[0]), below[1]
+        dot = name.find(".", dot + 1)
+    return None
+
+
+def _names(schema: pa.Schema, above: str = "") -> Iterator[str]:
+    """The names of all columns, of structs those of their fields."""
+    for field in schema:
+        inner = values_type(field.type)
+        if _is_struct(inner):
+            yield from _names(pa.schema(list(inner)), f"{above}{field.name}.")
+        else:
+            yield f"{above}{field.name}"
+
+
+def _listed(schema: pa.Schema) -> str:
+    names = list(_names(schema))
+    return ", ".join(names[:_SHOWN_NAMES]) + ", ..." * (len(names) > _SHOWN_NAMES)
+
+
+def _way_out(schema: pa.Schema) -> str:
+    return f"name another column: {_listed(schema)}"
+
+
+def _is_struct(type: pa.DataType) -> bool:
+    return bool(pa.types.is_struct(type)) and type.num_fields > 0
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type))
+
+
+def is_text(type: pa.DataType) -> bool:
+    """Whether values are texts, or bytes of any length."""
+    types = pa.types
+    return bool(
+        types.is_string(type) or types.is_large_string(type) or types.is_string_view(type) or types.is_binary(type)
+        or types.is_large_binary(type) or types.is_binary_view(type) or types.is_fixed_size_binary(type)
+    )  # fmt: skip
+
+
+def _has_order(type: pa.DataType) -> bool:
+    return is_text(type) or bool(pa.types.is_null(type)) or _fixed_bytes(type) is not None
+
+
+def _fixed_bytes(type: pa.DataType) -> int | None:
+    types = pa.types
+    if types.is_fixed_size_binary(type):
+        return type.byte_width if 0 < type.byte_width <= LARGEST_FIXED else None
+    if types.is_boolean(type):
+        return 1
+    if _is_number(type) or types.is_decimal(type) or (types.is_temporal(type) and not types.is_interval(type)):
+        return int(type.bit_width) // 8
+    return None

@@ -1,0 +1,177 @@
+"""The writer of Parquet files: row groups are encoded by any threads, and composed to a file in their order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gpumerge_cli.errors import OutputError, UsageError
+from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS
+from gpumerge_cli.formats.tables.parquet_columns import has_integer_decimals, is_int96, shape_of, stored_columns
+from gpumerge_cli.formats.tables.parquet_facts import (
+    MAGIC,
+    GroupFacts,
+    ParquetFooter,
+    RowGroup,
+    SortingColumn,
+)  # fmt: skip
+from gpumerge_cli.formats.tables.parquet_footer import composed, split
+from gpumerge_cli.formats.tables.parquet_groups import facts_of
+from gpumerge_cli.formats.tables.parquet_statistics import with_statistics
+from gpumerge_cli.formats.tables.parquet_table import ParquetTable
+from gpumerge_cli.formats.tables.settings import TableSettings
+from gpumerge_cli.formats.tables.table import Table, TableWriter
+
+_USUAL = "zstd"
+_LEAST_COPIED = 1 << 16
+"""Smaller groups are joined to larger ones rather than copied."""
+_COPIED_AT_ONCE = 8 << 20
+_UNWRITABLE = ("", "lzo")
+_LARGEST_SHORT_DECIMAL = 18
+
+
+class ParquetWriter(TableWriter):
+    """Makes a Parquet file.
+
+    schema: its columns and metadata. Raises OutputError, or UsageError for a level that its compression lacks.
+    """
+
+    head = MAGIC
+    takes_dictionaries = True
+
+    def __init__(self, schema: pa.Schema, settings: TableSettings) -> None:
+        self._schema = _without_ranges(schema)
+        self._settings = settings
+        like = settings.like
+        self._options = _options(settings, like.footer if isinstance(like, ParquetTable) else None)
+        try:
+            self.template, _ = split(self._file(None))
+        except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+            raise OutputError(f"Parquet cannot hold these columns: {error}".splitlines()[0]) from None
+        self.shape = shape_of(self.template)
+        """See parquet_columns.shape_of."""
+        schema = pq.read_metadata(pa.BufferReader(self._file(None))).schema
+        self._paths = [schema.column(number).path for number in range(len(schema))]
+        self._sorting = self._sorting_columns(settings)
+        self._groups: list[tuple[int, GroupFacts]] = []
+
+    def encoded(self, rows: pa.Table) -> RowGroup:
+        """See TableWriter."""
+        pairs = zip(rows.schema, self._schema, strict=True)
+        dictionaries = {own.name: rows.column(own.name) for own, usual in pairs if own.type != usual.type}
+        (group,) = split(self._file(rows, dictionaries))[1]
+        return with_statistics(group, dictionaries) if dictionaries else group
+
+    def appended(self, group: RowGroup, start: int) -> Any:
+        """See TableWriter."""
+        self._groups.append((start, group.facts))
+        return group.data
+
+    def takes(self, table: Table, group: int) -> bool:
+        """See TableWriter. A group is taken if its columns and their compressions are those that are written."""
+        if not isinstance(table, ParquetTable) or self._settings.level is not None:
+            return False
+        if shape_of(table.footer) != self.shape or not self._fits(table.group_rows[group]):
+            return False
+        asked = self._options["compression"]
+        stored = stored_columns(table.footer, group)
+        codecs = [asked if isinstance(asked, str) else asked.get(".".join(one.path)) for one in stored]
+        return codecs == [one.codec for one in stored]
+
+    def copied(self, table: Table, group: int, start: int) -> Iterator[bytes]:
+        """See TableWriter."""
+        assert isinstance(table, ParquetTable), "of a group that is taken"
+        facts, pieces = facts_of(table.read, table.footer, group)
+        self._groups.append((start, facts))
+        for first, size in pieces:
+            for at in range(first, first + size, _COPIED_AT_ONCE):
+                yield table.read(at, min(_COPIED_AT_ONCE, first + size - at))
+
+    def _fits(self, rows: int) -> bool:
+        """Whether a group with so many rows has the size of others."""
+        asked = self._settings.group
+        if asked is None:
+            return rows >= _LEAST_COPIED
+        return asked.rows is not None and asked.rows // 2 <= rows <= asked.rows
+
+    def end(self, start: int) -> bytes:
+        """See TableWriter."""
+        return composed(self.template, self._groups, start, self._sorting)
+
+    def _file(self, rows: pa.Table | None, without_statistics: Collection[str] = ()) -> memoryview:
+        """The rows as a file of one group; None for a file without any. without_statistics: names of columns."""
+        out, options = pa.BufferOutputStream(), self._options
+        if without_statistics:
+            options = {**options, "write_statistics": [one for one in self._paths if one not in without_statistics]}
+        with pq.ParquetWriter(out, self._schema if rows is None else rows.schema, **options) as writer:
+            if rows is not None:
+                writer.write_table(rows, row_group_size=max(1, rows.num_rows))
+        return memoryview(out.getvalue())
+
+    def _sorting_columns(self, settings: TableSettings) -> Sequence[SortingColumn]:
+        found = []
+        paths = self._paths
+        for key in settings.sorted_by:
+            path = ".".join(key.path)
+            if paths.count(path) != 1:
+                break
+            found.append(SortingColumn(paths.index(path), key.reverse, key.nulls_first))
+        return found
+
+
+def _options(settings: TableSettings, like: ParquetFooter | None) -> dict[str, Any]:
+    """The options of pyarrow's writer. like: the footer of the first input; None if that is not Parquet."""
+    if settings.compression is not None and settings.compression not in COLUMN_COMPRESSIONS:
+        what = f"--compression {settings.compression}: columns of tables are not compressed so"
+        raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
+    stored = () if like is None else stored_columns(like)
+    options: dict[str, Any] = {
+        "version": "2.6",  # types that all readers of the last years know
+        "data_page_version": "1.0",
+        "write_page_index": True,
+        "write_statistics": True,
+        "compression": settings.compression or _USUAL,
+        "compression_level": settings.level,
+    }
+    if stored and settings.compression is None:
+        codecs = {".".join(one.path): _USUAL if one.codec in _UNWRITABLE else one.codec for one in stored}
+        options["compression"] = codecs if len(set(codecs.values())) > 1 else next(iter(codecs.values()))
+    if stored:
+        options["use_dictionary"] = [".".join(one.path) for one in stored if one.pays]
+        encodings = {".".join(one.path): one.encoding for one in stored if one.encoding}
+        options["column_encoding"] = encodings or None
+    if like is not None:
+        options["use_deprecated_int96_timestamps"] = is_int96(like)
+        options["store_decimal_as_integer"] = has_integer_decimals(like)
+    if settings.level is not None:
+        compressions = options["compression"]
+        for codec in {compressions} if isinstance(compressions, str) else set(compressions.values()):
+            _check_level(codec, settings.level)
+    return options
+
+
+def _check_level(codec: str, level: int) -> None:
+    """Raise UsageError if a compression lacks a level."""
+    if codec in ("none", "snappy"):
+        what = "what is not compressed" if codec == "none" else codec
+        raise UsageError(f"--compression-level {level}: {what} has no levels", way_out="leave it out, or use zstd")
+    least, most = pa.Codec.minimum_compression_level(codec), pa.Codec.maximum_compression_level(codec)
+    if not least <= level <= most:
+        what = f"--compression-level {level}: the levels of {codec} go from {max(1, least)} to {most}"
+        raise UsageError(what, way_out="use one of these")
+
+
+def _without_ranges(schema: pa.Schema) -> pa.Schema:
+    """The schema, without the numbers of rows that pandas had as its index: readers number the rows anew."""
+    metadata = dict(schema.metadata or {})
+    try:
+        about = json.loads(metadata[b"pandas"])
+        kept = [one for one in about["index_columns"] if not (isinstance(one, dict) and one["kind"] == "range")]
+    except (KeyError, ValueError, TypeError, RecursionError):
+        return schema
+    about["index_columns"] = kept
+    return schema.with_metadata({**metadata, b"pandas": json.dumps(about).encode()})

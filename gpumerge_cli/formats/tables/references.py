@@ -1,0 +1,129 @@
+"""References to rows: the number of an input or run, and of the row in it, in one integer of 63 bits.
+
+Two items may stand for all rows of a group, see formats.tables.apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.order.rows import REFERENCE_BYTES
+from gpumerge_cli.order.rules import NUL
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROW_BITS = 40
+MOST_ROWS = 1 << _ROW_BITS
+"""The most rows of an input."""
+_INPUT_BITS = 21
+MOST_INPUTS = 1 << _INPUT_BITS
+"""The most inputs of rows."""
+WHOLE = np.uint64(1 << 61)
+"""Set in a reference that stands for all rows of the group that begins with its row."""
+END = np.uint64(1 << 62)
+"""Set in a reference to the last row of such a group, which stands for no more rows."""
+_FEW_INPUTS = 16
+_BITS = 7
+_TEXT = 9
+"""The bytes of a reference in a line. The highest bit of each is set, so that none is NUL or MARK."""
+
+
+def references(number: int, first: int, count: int) -> NDArray[np.uint64]:
+    """The references to `count` rows of input `number` from row `first` on."""
+    start = (number << _ROW_BITS) + first
+    return np.arange(start, start + count, dtype=np.uint64)
+
+
+def reference_texts(found: NDArray[np.uint64]) -> pa.LargeBinaryArray:
+    """References as the end of lines, with NUL."""
+    import pyarrow as pa
+
+    texts = np.zeros((len(found), _TEXT + 1), np.uint8)
+    for at in range(_TEXT):
+        texts[:, at] = _bits(found, at)
+    offsets = np.arange(len(found) + 1, dtype=np.int64) * (_TEXT + 1)
+    return pa.Array.from_buffers(
+        pa.large_binary(), len(found), [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(texts))]
+    )
+
+
+def references_of(items: Bytes, item_bytes: int) -> NDArray[np.uint64]:
+    """The references of whole items. item_bytes: the bytes of each, 0 for lines."""
+    data: Any = np.frombuffer(items, np.uint8)
+    if item_bytes % REFERENCE_BYTES == 0 and item_bytes:
+        words: NDArray[np.uint64] = data.view(np.uint64).reshape(-1, item_bytes // REFERENCE_BYTES)
+        return words[:, -1]
+    if item_bytes:
+        rows = data.reshape(-1, item_bytes)[:, item_bytes - REFERENCE_BYTES :]
+        return np.ascontiguousarray(rows).view(np.uint64).reshape(-1)
+    ends = np.flatnonzero(data == NUL)
+    found = np.zeros(len(ends), np.uint64)
+    for at in range(_TEXT):
+        found <<= np.uint64(_BITS)
+        found |= (data[ends - (_TEXT - at)] & 0x7F).astype(np.uint64)
+    return found
+
+
+def row_of(item: bytes, item_bytes: int) -> int:
+    """The row of an item, without the end of a line. item_bytes: see references_of."""
+    _, rows = places(references_of(item if item_bytes else item + bytes([NUL]), item_bytes))
+    return int(rows[0])
+
+
+def renumbered(items: Bytes, found: NDArray[np.uint64], item_bytes: int) -> NDArray[np.uint8]:
+    """Whole items with other references. item_bytes: see references_of."""
+    data = np.array(np.frombuffer(items, np.uint8))
+    if item_bytes:
+        rows = data.reshape(-1, item_bytes)
+        rows[:, item_bytes - REFERENCE_BYTES :] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)
+        return data
+    ends = np.flatnonzero(data == NUL)
+    for at in range(_TEXT):
+        data[ends - (_TEXT - at)] = _bits(found, at)
+    return data
+
+
+def _bits(found: NDArray[np.uint64], at: int) -> NDArray[np.uint8]:
+    """Byte `at` of references in lines."""
+    bits = (found >> np.uint64(_BITS * (_TEXT - 1 - at))) & np.uint64(0x7F)
+    return bits.astype(np.uint8) | np.uint8(0x80)
+
+
+def ranges_of(found: NDArray[np.uint64]) -> tuple[dict[int, range], NDArray[np.int64]] | None:
+    """(the rows of each input, the place of each reference among all of them); None if rows of some are left out.
+
+    Rows of one input ascend. The inputs are in the order of their numbers, and few.
+    """
+    numbers = (found >> np.uint64(_ROW_BITS)).astype(np.uint8)
+    index = (found & np.uint64(MOST_ROWS - 1)).view(np.int64)
+    present = np.flatnonzero(np.bincount(numbers)).tolist()
+    offsets = np.zeros(_FEW_INPUTS, np.int64)
+    ranges: dict[int, range] = {}
+    ahead = 0
+    for number in present:
+        of_it = numbers == number
+        count, first = int(np.count_nonzero(of_it)), int(of_it.argmax())
+        low, high = int(index[first]), int(index[len(of_it) - 1 - int(of_it[::-1].argmax())]) + 1
+        if high - low != count:
+            return None
+        ranges[number] = range(low, high)
+        offsets[number] = ahead - low
+        ahead += count
+    index += offsets[0] if len(present) == 1 and present[0] == 0 else offsets[numbers]
+    return ranges, index
+
+
+def has_few_inputs(count: int) -> bool:
+    """Whether `ranges_of` takes references to so many inputs."""
+    return count <= _FEW_INPUTS
+
+
+def places(found: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(the numbers of inputs, the rows) of references, whether they stand for one row or a group."""
+    inputs = found >> np.uint64(_ROW_BITS) & np.uint64(MOST_INPUTS - 1)
+    return inputs.astype(np.int64), (found & np.uint64(MOST_ROWS - 1)).astype(np.int64)

@@ -1,0 +1,135 @@
+"""Sorted runs of rows: as many as fit into memory at once are sorted by their items.
+
+If all rows fit, they stay in memory as they came, and only their items are sorted. Else each run is written to a
+temporary file in its order, so that its rows are gathered by reading forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+import pyarrow as pa
+
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.tables.cursor import RowsInMemory, batch_rows
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
+from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.items import Form
+from gpumerge_cli.formats.tables.references import places, references, references_of, renumbered
+from gpumerge_cli.formats.tables.table import Table, arrow_errors
+from gpumerge_cli.formats.tables.taking import rows_at
+from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
+
+RowsOrder = FixedRowOrder | TextRowOrder
+SortItems = Callable[[RowsOrder, Any], Any]
+"""Sorts whole items in memory, stably. The result is bytes of its own."""
+KeepRun = Callable[[Callable[[IO[bytes]], None], int], SeekableInput]
+"""Keeps what a function writes in the temporary file of a run with this number."""
+_LARGEST_BATCH, _LEAST_BATCH = 4 << 20, 64 << 10
+_SHARES = 4
+"""A run takes one of so many shares of the memory: beside it there are its items, copies of its chunks, and its end."""
+
+
+class SortedRows:
+    """A sorted run. items: whole ones, in order, with references to `table`."""
+
+    def __init__(self, table: Table, items: Any) -> None:
+        self.table = table
+        self.items = items
+
+
+def sorted_runs(
+    tables: Sequence[Table], form: Form, order: RowsOrder, sort: SortItems, memory: int, spool: KeepRun
+) -> Iterator[SortedRows]:
+    """The runs of all rows of tables, one at a time; equal rows stay in their order. Raises InputError, OutputError.
+
+    memory: bytes that they may take.
+    """
+    share = memory // _SHARES
+    whole = sum(table.bytes_of_rows(None) for table in tables)
+    # A gather holds a batch of each run.
+    batch_bytes = max(_LEAST_BATCH, min(_LARGEST_BATCH, share * share // max(1, 2 * whole)))
+    held: list[Any] = []
+    size = number = 0
+    for table in tables:
+        for batch in table.batches(None, 0, batch_rows(table, None, batch_bytes)):
+            nbytes = bytes_in_memory(batch)
+            if held and size + nbytes > share:
+                yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
+                held, size, number = [], 0, number + 1
+            held.append(batch)
+            size += nbytes
+    if number and held:
+        yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
+    elif held:
+        rows = _joined(held, tables[0].schema)
+        yield SortedRows(RowsInMemory(rows), _sorted_items(0, rows, form, order, sort))
+
+
+def _joined(held: list[Any], schema: pa.Schema) -> Any:
+    """The rows of batches, which are let go, as one batch."""
+    rows = table_of(held, schema)
+    held.clear()
+    return rows.combine_chunks()
+
+
+def _sorted_items(number: int, rows: Any, form: Form, order: RowsOrder, sort: SortItems) -> Any:
+    return sort(order, form.items(rows, references(number, 0, rows.num_rows)))
+
+
+def _spilled(
+    number: int,
+    held: list[Any],
+    schema: pa.Schema,
+    form: Form,
+    order: RowsOrder,
+    sort: SortItems,
+    batch_bytes: int,
+    spool: KeepRun,
+) -> SortedRows:
+    rows = _joined(held, schema)
+    items = _sorted_items(number, rows, form, order, sort)
+    _, wanted = places(references_of(items, order.item_bytes))
+    at_once = max(1, int(len(wanted) * batch_bytes / max(1, bytes_in_memory(rows))))
+
+    def write(out: IO[bytes]) -> None:
+        with pa.ipc.new_file(out, rows.schema) as stream:
+            for at in range(0, len(wanted), at_once):
+                stream.write_table(rows_at(rows, wanted[at : at + at_once]), len(wanted))
+
+    file = spool(write, number)
+    counts = [min(at_once, len(wanted) - at) for at in range(0, len(wanted), at_once)]
+    return SortedRows(
+        SpilledRows(file, counts), renumbered(items, references(number, 0, len(wanted)), order.item_bytes)
+    )
+
+
+class SpilledRows(Table):
+    """The rows of a run in a temporary file. counts: of its batches."""
+
+    def __init__(self, file: SeekableInput, counts: Sequence[int]) -> None:
+        self.name = file.name
+        self.group_rows = counts
+        self._file = file
+        with arrow_errors(self.name):
+            self._reader = pa.ipc.open_file(opened(file))
+        self.schema = self._reader.schema
+
+    def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
+        """See Table."""
+        with arrow_errors(self.name):
+            for number in range(group, len(self.group_rows)):
+                yield self._reader.get_batch(number)
+
+    def may_have_nulls(self, path: Sequence[str]) -> bool:
+        """See Table."""
+        return True
+
+    def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
+        """See Table."""
+        return self._file.size
+
+    def again(self) -> SpilledRows:
+        """See Table."""
+        return SpilledRows(self._file, self.group_rows)

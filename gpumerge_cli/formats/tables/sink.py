@@ -1,0 +1,104 @@
+"""The sink of rows: pieces of items become groups of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
+from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
+from gpumerge_cli.formats.tables.table import TableWriter
+
+_LEAST = 4
+"""A piece of so many times fewer rows than a group waits for others."""
+
+
+class RowPiece:
+    """Rows of an output, as groups that are encoded, or as rows that wait for others."""
+
+    def __init__(self, parts: list[tuple[Any, bool]], nbytes: int) -> None:
+        self.parts = parts
+        """(an encoded group or a WholeGroup that is copied, True) or (a table, False)."""
+        self._nbytes = nbytes
+
+    def __len__(self) -> int:
+        return self._nbytes
+
+
+class RowSink(ItemSink):
+    """Items to an output of rows. See formats.base.Sink.
+
+    gather: finds the rows. writer: makes the file.
+    """
+
+    def __init__(self, output: Any, gather: Gather, writer: TableWriter, *, line_end: int | None) -> None:
+        super().__init__(output, compress=lambda data: data, line_end=line_end)
+        self.seekable = False
+        self._gather = gather
+        self._writer = writer
+        self._rows = gather.group_rows
+        self._at = 0
+        self._waiting: list[Any] = []
+        self._write(writer.head)
+
+    def encode(self, data: Bytes) -> RowPiece:
+        """See Sink."""
+        parts: list[tuple[Any, bool]] = []
+        for part in self._gather.parts(self._gather.references(data), self._rows):
+            if not isinstance(part, WholeGroup):
+                parts.append(self._gathered(part))
+            elif self._writer.takes(part.table, part.group):
+                parts.append((part, True))
+            else:
+                found = part.references
+                parts += [self._gathered(found[at : at + self._rows]) for at in range(0, len(found), self._rows)]
+        return RowPiece(parts, len(data))
+
+    def _gathered(self, found: Any) -> tuple[Any, bool]:
+        """The rows of some references, encoded if they are enough for a group."""
+        rows = self._gather.rows(found)
+        whole = len(found) * _LEAST >= self._rows
+        if not whole or not self._writer.takes_dictionaries:
+            rows = without_dictionaries(rows, self._gather.schema)
+        return (self._writer.encoded(rows) if whole else rows), whole
+
+    def write_at(self, start: int, data: Any) -> None:
+        """See Sink."""
+        for part, is_encoded in data.parts:
+            if is_encoded:
+                self._flush()
+                self._append(part)
+                continue
+            self._waiting.append(part)
+            if sum(table.num_rows for table in self._waiting) >= self._rows:
+                self._flush()
+
+    def finish(self, *, nbytes: int | None = None, count: int | None = None, durable: bool = False) -> None:
+        """See Sink."""
+        if self._finished:
+            return
+        self._flush()
+        self._write(self._writer.end(self._at))
+        self._output.finish(durable=durable)
+        self._finished = True
+
+    def _flush(self) -> None:
+        """Write the rows that wait."""
+        if self._waiting:
+            import pyarrow as pa
+
+            waiting, self._waiting = self._waiting, []
+            self._append(self._writer.encoded(pa.concat_tables(waiting)))
+
+    def _append(self, group: Any) -> None:
+        if isinstance(group, WholeGroup):
+            for data in self._writer.copied(group.table, group.group, self._at):
+                self._write(data)
+            return
+        self._write(self._writer.appended(group, self._at))
+
+    def _write(self, data: Bytes) -> None:
+        if len(data):
+            self._output.write_at(self._at, data)
+            self._at += len(data)

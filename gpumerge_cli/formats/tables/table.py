@@ -1,0 +1,161 @@
+"""Tables: files of typed columns whose rows lie in groups, and writers of such files."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.errors import GpumergeError, InputError
+from gpumerge_cli.formats.tables.facts import SortedColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LONGEST = 200
+_Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True)
+class StoredColumn:
+    """The form in which a file stores a column, or a field of one."""
+
+    path: tuple[str, ...]
+    codec: str
+    """The compression as --compression has it; "" for another one."""
+    dictionary: bool
+    """Whether most of its pages refer to a dictionary."""
+    pays: bool
+    """Whether all pages refer to that dictionary, and it is smaller than they are."""
+    encoding: str
+    """That of values without a dictionary; "" for the usual one."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The form in which a file holds its rows."""
+
+    nbytes: int = 0
+    """The bytes of the file."""
+    created_by: str = ""
+    """The program that wrote it."""
+    columns: tuple[StoredColumn, ...] = ()
+    """Those of its largest group, fields apart."""
+    group_bytes: tuple[int, ...] = ()
+    sorted_by: tuple[SortedColumn, ...] = ()
+    """The first columns by which all groups say that they are sorted."""
+
+
+class Table(ABC):
+    """An opened file of a table. Its methods may be called from one thread at a time, but for `again`."""
+
+    name: str
+    """The file, for messages."""
+    schema: pa.Schema
+    """Its columns, with the file's metadata."""
+    group_rows: Sequence[int]
+    """The rows of each group."""
+    reads_forward: bool = False
+    """Whether all groups ahead of one are read to reach it."""
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The number of the first row of each group, and of all rows."""
+        return [0, *accumulate(self.group_rows)]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.starts[-1]
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
+        """The rows from the start of a group on, at most `rows` at a time. Raises InputError.
+
+        columns: the names of columns, in the order of the schema; None for all.
+        """
+
+    @abstractmethod
+    def may_have_nulls(self, path: Sequence[str]) -> bool:
+        """Whether a column may have nulls. path: its name, then those of fields of structs."""
+
+    def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
+        """The least and the greatest value of a column in a group, and whether it may have nulls; None if unknown.
+
+        path: see may_have_nulls. A file may be wrong about them.
+        """
+        return None
+
+    @property
+    def stored(self) -> Stored:
+        """The form in which the file holds its rows, as far as it says it. Raises InputError."""
+        return Stored()
+
+    @abstractmethod
+    def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
+        """About the bytes of all rows in memory. columns: see batches."""
+
+    @abstractmethod
+    def again(self) -> Table:
+        """The same file, opened once more."""
+
+    def place(self, row: int) -> str:
+        """The place of a row, for messages."""
+        from bisect import bisect_right
+
+        group = bisect_right(self.starts, row) - 1
+        return f"row group {group}, row {row - self.starts[group]}"
+
+
+class TableWriter(ABC):
+    """Makes the bytes of an output of rows."""
+
+    head: bytes = b""
+    """The bytes before all rows."""
+    takes_dictionaries: bool = False
+    """Whether columns may be dictionaries where the schema has their values."""
+
+    @abstractmethod
+    def encoded(self, rows: pa.Table) -> Any:
+        """A group of rows as `appended` takes it. From any thread."""
+
+    @abstractmethod
+    def appended(self, group: Any, start: int) -> Bytes:
+        """The bytes of a group, in the order of the output; they will lie at byte `start` of the file."""
+
+    def takes(self, table: Table, group: int) -> bool:
+        """Whether `copied` can take a group of another file. Raises InputError."""
+        return False
+
+    def copied(self, table: Table, group: int, start: int) -> Iterator[bytes]:
+        """The bytes of such a group, as `appended` gives them, a few at a time. Raises InputError."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def end(self, start: int) -> bytes:
+        """The bytes behind all groups, which lie at byte `start`."""
+
+
+def reading(name: str, found: Iterator[_Found]) -> Iterator[_Found]:
+    """The items of an iterator that reads the file `name`, its errors of Arrow as InputErrors."""
+    with arrow_errors(name):
+        yield from found
+
+
+@contextmanager
+def arrow_errors(name: str, way_out: str = "the file may be damaged: copy or write it again") -> Iterator[None]:
+    """Errors of Arrow in the body as InputErrors of the file `name`."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except GpumergeError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, TypeError, KeyError, IndexError) as error:
+        what = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(what[0][:_LONGEST].rstrip("."), where=name, way_out=way_out) from None

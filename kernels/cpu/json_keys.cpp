@@ -1,0 +1,204 @@
+// Lines of JSON behind the images of their keys, and the way back.
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "json_images.hpp"
+#include "json_reader.hpp"
+
+namespace {
+
+constexpr unsigned char MARK = 1, END = 0;
+constexpr int64_t MORE = LONGEST_NUMBER + 2;  // bytes of an image, with its mark, beyond those of its value
+
+class Keys {
+public:
+    Keys(const JsonKeys& keys, const unsigned char* text, JsonLines& found)
+        : keys_(keys), text_(text), found_(found), values_(static_cast<size_t>(keys.count)), reader_(keys, values_.data())
+    {
+    }
+
+    // Writes the line at `at` to `out`. Returns the place behind it; null if there is no room, or for a fault.
+    unsigned char* put(const unsigned char*& at, unsigned char* out, int64_t room)
+    {
+        const unsigned char* const newline = reader_.read(at);
+        if (newline == nullptr) return failed(reader_.fault, reader_.at_fault, -1);
+        if (most(at, newline) > room) return nullptr;
+        for (int64_t key = 0; key < keys_.count; ++key) {
+            const JsonValue& value = values_[static_cast<size_t>(keys_.keys[key].slot)];
+            int64_t* const last = found_.last + FOUND_WORDS * key;
+            last[0] = value.type;
+            last[1] = value.start == nullptr ? 0 : whole_start(value) - text_;
+            last[2] = value.start == nullptr ? 0 : whole_stop(value) - text_;
+            last[3] = found_.lines;
+            out = put_key(key, value, out);
+            if (out == nullptr) return nullptr;
+            *out++ = MARK;
+        }
+        std::memcpy(out, at, static_cast<size_t>(newline - at));
+        out += newline - at;
+        *out++ = END;
+        at = newline + 1;
+        return out;
+    }
+
+private:
+    int64_t most(const unsigned char* at, const unsigned char* newline) const
+    {
+        int64_t bytes = newline - at + 1 + MORE * keys_.count;
+        for (const JsonValue& value : values_) bytes += value.stop - value.start;  // an escape is longer than what it stands for
+        return bytes;
+    }
+
+    static const unsigned char* whole_start(const JsonValue& value) { return value.start - (value.type == JSON_STRING); }
+    static const unsigned char* whole_stop(const JsonValue& value) { return value.stop + (value.type == JSON_STRING); }
+
+    unsigned char* failed(int64_t fault, const unsigned char* at, int64_t key)
+    {
+        found_.fault = fault;
+        found_.at = at - text_;
+        found_.key = key;
+        return nullptr;
+    }
+
+    unsigned char* put_key(int64_t number, const JsonValue& value, unsigned char* out)
+    {
+        const JsonKey& key = keys_.keys[number];
+        unsigned char* const begin = out;
+        if (value.type == JSON_CONTAINER) return failed(NO_ORDER, value.start, number);
+        if (value.type == JSON_NOTHING) return put_null(key, out);
+        int64_t* const first = found_.first + FOUND_WORDS * number;
+        const bool is_first = first[0] == JSON_NOTHING;
+        if (is_first && key.reads != JSON_VALUES) note_first(first, number);
+        if (key.reads == JSON_TEXTS) return value.type == JSON_STRING ? bare_text(value.string(), out) : spelled(value, out);
+        if (key.reads == JSON_TAGGED_TEXTS) {
+            *out++ = TEXT_IMAGE;
+            out = value.type == JSON_STRING ? escaped_text(value.string(), out) : spelled(value, out);
+            return is_null(key, begin + 1, out) ? put_null(key, begin) : out;
+        }
+        if (key.nulls != 0) {
+            unsigned char* const behind = value.type == JSON_STRING ? escaped_text(value.string(), out) : spelled(value, out);
+            if (is_null(key, begin, behind)) return put_null(key, begin);
+        }
+        int64_t fault = NO_JSON_FAULT;
+        if (key.reads == JSON_NUMBERS) {
+            if (value.type == JSON_BOOL || !value.plain) return failed(NO_NUMBER, whole_start(value), number);
+            if (value.start == value.stop) return put_null(key, out);
+            out = number_image(value.start, value.stop, out, fault);
+            return out == nullptr ? failed(fault, whole_start(value), number) : out;
+        }
+        if (is_first) note_first(first, number);
+        else if (first[0] != value.type) return failed(MIXED_TYPES, whole_start(value), number);
+        if (value.type == JSON_BOOL) {
+            *out++ = *value.start == 't' ? TRUE_IMAGE : FALSE_IMAGE;
+            return out;
+        }
+        if (value.type == JSON_STRING) {
+            *out++ = TEXT_IMAGE;
+            return escaped_text(value.string(), out);
+        }
+        out = number_image(value.start, value.stop, out, fault);
+        return out == nullptr ? failed(fault, value.start, number) : out;
+    }
+
+    void note_first(int64_t* first, int64_t number) const
+    {
+        std::memcpy(first, found_.last + FOUND_WORDS * number, FOUND_WORDS * sizeof *first);
+    }
+
+    // The text of a value that is not a string.
+    static unsigned char* spelled(const JsonValue& value, unsigned char* out)
+    {
+        std::memcpy(out, value.start, static_cast<size_t>(value.stop - value.start));
+        return out + (value.stop - value.start);
+    }
+
+    static unsigned char* put_null(const JsonKey& key, unsigned char* out)
+    {
+        if (key.null_image != 0) *out++ = static_cast<unsigned char>(key.null_image);
+        return out;
+    }
+
+    // Whether a text is one of those that stand for a null.
+    bool is_null(const JsonKey& key, const unsigned char* text, const unsigned char* stop) const
+    {
+        const int64_t size = stop - text;
+        const unsigned char* name = keys_.texts + key.null_texts;
+        for (int64_t one = 0; one < key.nulls; ++one) {
+            int64_t bytes;
+            std::memcpy(&bytes, name, sizeof bytes);
+            name += sizeof bytes;
+            if (bytes == size && std::memcmp(name, text, static_cast<size_t>(size)) == 0) return true;
+            name += bytes;
+        }
+        return false;
+    }
+
+    const JsonKeys& keys_;
+    const unsigned char* const text_;
+    JsonLines& found_;
+    std::vector<JsonValue> values_;
+    JsonReader reader_;
+};
+
+bool is_blank(const unsigned char* at, const unsigned char*& newline)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\r') ++at;
+    newline = at;
+    return *at == '\n';
+}
+
+}  // namespace
+
+int64_t gm_json_keys(const JsonKeys* keys, const unsigned char* text, int64_t start, int64_t stop, unsigned char* out, int64_t room,
+    JsonLines* found)
+{
+    try {
+        const unsigned char* at = text + start;
+        unsigned char* to = out;
+        found->fault = NO_JSON_FAULT;
+        Keys lines(*keys, text, *found);
+        while (at < text + stop) {
+            const unsigned char* newline;
+            if (is_blank(at, newline)) {
+                if (found->blanks == found->most_blanks) break;
+                found->blank[2 * found->blanks] = found->lines;
+                found->blank[2 * found->blanks++ + 1] = newline + 1 - at;
+                at = newline + 1;
+            } else {
+                unsigned char* const behind = lines.put(at, to, out + room - to);
+                if (behind == nullptr) break;
+                to = behind;
+            }
+            ++found->lines;
+        }
+        found->taken = at - text;
+        found->made = to - out;
+    } catch (const std::bad_alloc&) {
+        return NO_MEMORY;
+    }
+    return DONE;
+}
+
+int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, unsigned char* out)
+{
+    const unsigned char* at = items;
+    const unsigned char* const stop = items + nbytes;
+    const auto find = [&](unsigned char byte) {
+        const void* const found = std::memchr(at, byte, static_cast<size_t>(stop - at));
+        return found == nullptr ? stop : static_cast<const unsigned char*>(found);
+    };
+    unsigned char* to = out;
+    while (at < stop) {
+        for (int64_t key = 0; key < keys && at < stop; ++key) {
+            at = find(MARK);
+            at += at < stop;
+        }
+        const unsigned char* const end = find(END);
+        std::memcpy(to, at, static_cast<size_t>(end - at));
+        to += end - at;
+        if (end < stop) *to++ = '\n';
+        at = end + (end < stop);
+    }
+    return to - out;
+}

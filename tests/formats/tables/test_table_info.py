@@ -1,0 +1,78 @@
+"""gpumerge info FILE: the facts of tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.needs import library
+
+pa, pq = library("pyarrow"), library("pyarrow.parquet")
+
+from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
+
+
+def write(path: Path, keys: range, **settings: object) -> str:
+    table = pa.table({"key": pa.array(keys, pa.int64()), "text": [str(key) for key in keys]})
+    pq.write_table(table, path, **{"row_group_size": 10, "compression": "zstd", **settings})
+    return str(path)
+
+
+def test_groups_and_overlap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = write(tmp_path / "a.parquet", range(30), sorting_columns=[pq.SortingColumn(0)])
+    b = write(tmp_path / "b.parquet", range(25, 45), compression="snappy", use_dictionary=["text"])
+    assert invoke(["info", a, b]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "a.parquet: 30 rows in 3 row groups, " in shown
+    assert "; sorted by key " in shown
+    assert "b.parquet: 20 rows in 2 row groups, " in shown
+    assert "states no order" in shown
+    assert "row group rows bytes least key greatest key merge" in shown
+    assert "0 9 apart" in shown
+    assert "20 29 overlaps" in shown
+    assert "25 34 overlaps" in shown
+    assert "key int64 snappy plain text string snappy dictionary" in shown
+    assert "A merge by key decodes 2 of 5 row groups, with 20 of 50 rows." in shown
+    assert invoke(["info", "--json", "--field", "key:r", a, b]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["key"] == "key:r"
+    first = found["tables"][0]
+    assert (first["rows"], first["sorted_by"], first["nbytes"]) == (30, ["key"], Path(a).stat().st_size)
+    assert first["groups"][0] == {
+        "rows": 10, "nbytes": first["groups"][0]["nbytes"], "least": "9", "greatest": "0", "apart": True,
+    }  # fmt: skip
+
+
+def test_without_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = write(tmp_path / "a.parquet", range(300))
+    assert invoke(["info", a]) == 0
+    shown = capsys.readouterr().out
+    assert "least" not in shown
+    assert "and 10 row groups more, which --json lists" in shown
+
+
+def test_groups_without_statistics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = write(tmp_path / "a.parquet", range(20), write_statistics=False)
+    assert invoke(["info", "--json", "--field", "key", a]) == 0
+    (first, _) = json.loads(capsys.readouterr().out)["tables"][0]["groups"]
+    assert (first["least"], first["greatest"], first["apart"]) == ("", "", None)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["{}/a.txt"], "a.txt is not a table"),
+        (["{}/a.parquet", "--field", "keys"], "there is no column 'keys'; did you mean key?"),
+        (["{}/a.parquet", "--measure"], "--measure tells about this machine, not about files"),
+        (["--field", "key"], "--field is a key of tables; name some"),
+        (["{}/cut.parquet"], "cut.parquet: "),
+    ],
+)
+def test_errors(words: list[str], error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = write(tmp_path / "a.parquet", range(20))
+    (tmp_path / "cut.parquet").write_bytes(Path(a).read_bytes()[:-20])
+    (tmp_path / "a.txt").write_bytes(b"")
+    assert invoke(["info", *(word.format(tmp_path) for word in words)]) == 2
+    assert error in capsys.readouterr().err
