@@ -71,7 +71,7 @@ inline Fiber* current = &main_fiber;
 inline std::deque<Fiber> fibers;  // of all launches; their stacks are used again
 inline char started, ended;
 inline long waits;
-constexpr long MOST_WAITS = 5'000'000;  // of a launch; 1,100 tiles need less than a fifth of it
+constexpr long MOST_WAITS = 2'000'000;  // of a launch; 1,100 tiles need less than half of it
 
 UNSEEN inline void end(const char* why)
 {
