@@ -316,7 +316,7 @@ def test_every_missing_barrier_is_noticed(tmp_path_factory: pytest.TempPathFacto
     a, b = (np.arange(first, 720 + first, 2).astype(np.int32) for first in (0, 1))
     noticed = set()
     for number, (which, mutant) in enumerate(mutants):
-        status, output = program.run([case(number, mutant, a, b, 1)])
+        status, output = program.run([case(number, mutant, a, b, 1)], timeout=60)  # one of them never ends
         if status != 0 and ("data race" in output or "DEADLYSIGNAL" in output):
             noticed.add(which)  # in one of the two ways to load, as each has a barrier of its own
     assert noticed == set(own)
