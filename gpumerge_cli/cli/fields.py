@@ -44,6 +44,11 @@ class SelectedKeys:
     columns: FormatChoice = FormatChoice()
     """The format whose columns keys are, unless there are none, or the suffixes of files give it."""
 
+    @property
+    def by_name(self) -> bool:
+        """Whether one of `of_lines` is a column by its name in the header."""
+        return any(key.in_header for key in self.of_lines)
+
 
 def find_keys(
     options: OrderOptions, files: Sequence[str], separator: bytes | None, written: Sequence[KeySpec | str]

@@ -23,6 +23,8 @@ ENDING = ("help", "version", "show-completion")
 _MOST_NAMED = 8
 """Options that the error for an ambiguous beginning names."""
 _GNU = "sort"
+_WITH_BEGINNINGS = (_GNU, "join")
+"""Commands in which the beginning of a name that coreutils has means that name, whatever others begin so."""
 """The command whose options are GNU's: no --no-NAME, and a beginning is unique if it is among GNU's own names."""
 
 
@@ -176,7 +178,7 @@ def _completed(row: Command, written: str) -> str:
     """
     found = {name: meant for name, meant in _long_names(row).items() if name.startswith(written)}
     short = {name: option for name, (option, _) in found.items() if name == f"--{option.gnu_name}"}
-    if row.name == _GNU and short:
+    if row.name in _WITH_BEGINNINGS and short:
         found = {name: found[name] for name in short}
     meant = {*found.values()}
     if len(meant) > 1:

@@ -60,5 +60,14 @@ def dialect_of(order: LineOrder) -> Dialect:
     return Dialect(separator, order.quotes)
 
 
+def field_in(field: bytes, dialect: Dialect) -> bytes:
+    """A field of CSV, within quotes if it needs them, and they are no text."""
+    if dialect.quotes == "backslash":
+        field = field.replace(b"\\", b"\\\\")
+    needs = any(byte in field for byte in (dialect.separator, b'"', b"\n", b"\r")) or field != field.strip()
+    needs &= dialect.quotes != "none"
+    return b'"' + field.replace(b'"', b'""') + b'"' if needs else field
+
+
 def _doubled(found: re.Match[str]) -> str:
     return found[0] if found[1] else "\\\\"
