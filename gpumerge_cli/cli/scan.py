@@ -23,9 +23,9 @@ ENDING = ("help", "version", "show-completion")
 _MOST_NAMED = 8
 """Options that the error for an ambiguous beginning names."""
 _GNU = "sort"
+"""The command whose options are GNU's: there is no --no-NAME."""
 _WITH_BEGINNINGS = (_GNU, "join")
-"""Commands in which the beginning of a name that coreutils has means that name, whatever others begin so."""
-"""The command whose options are GNU's: no --no-NAME, and a beginning is unique if it is among GNU's own names."""
+"""Commands in which a beginning is unique if it is among the names that coreutils has."""
 
 
 class Operand(NamedTuple):
