@@ -15,7 +15,7 @@ from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.setting_files import anything_set
 from gpumerge_cli.cli.signals import handle_signals, stop_signal
-from gpumerge_cli.errors import Interrupted, OutputError, UsageError, lack_of_descriptors
+from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, lack_of_descriptors
 from gpumerge_cli.urls import redacted
 
 _CLOSED_PIPE = 128 + signal.SIGPIPE
@@ -71,7 +71,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
             from gpumerge_cli.cli.application import invoke_typer
 
             return invoke_typer(arguments, invoke)
-    except UsageError as error:
+    except GpumergeError as error:
         raise (error if settings is None else settings.placed(error)) from error
 
 

@@ -97,11 +97,13 @@ def parse_numbers(text: str, option: str) -> tuple[int, ...]:
 
 def parse_separator(text: str) -> bytes:
     r"""The bytes that -t names; \0 is NUL and \t a tab. Raises UsageError if they cannot stand between fields."""
-    byte = {r"\0": b"\0", r"\t": b"\t"}.get(text) or os.fsencode(text)
+    byte = os.fsencode(text).replace(rb"\0", b"\0").replace(rb"\t", b"\t")
     if not byte:
         raise UsageError("-t is empty", way_out=r"name the text between fields; \0 is NUL, \t a tab")
-    if re.fullmatch(rb"\\[0-9A-Za-z]", byte):
-        raise UsageError(f"-t {text!r} names no byte", way_out=r"write \0 for NUL, \t for a tab, any other byte itself")
+    if re.search(rb"\\[0-9A-Za-z]", byte):
+        raise UsageError(
+            f"-t {text!r} has an unknown escape", way_out=r"write \0 for NUL, \t for a tab, any other byte itself"
+        )
     if len(byte) > LONGEST_SEPARATOR:
         raise UsageError(f"-t {text!r} is longer than {LONGEST_SEPARATOR} bytes", way_out="name a shorter separator")
     if len(byte) > 1 and b"\n" in byte:

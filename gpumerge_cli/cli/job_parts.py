@@ -10,6 +10,7 @@ from gpumerge_cli.cli.fields import SelectedKeys, find_keys, header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import KeySpec, line_order, parse_key, parse_sort_word
+from gpumerge_cli.cli.line_settings import without_line_settings
 from gpumerge_cli.cli.options.groups import (
     ClusterOptions,
     CountOptions,
@@ -60,6 +61,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     """
     from gpumerge_cli.formats.items import Items
 
+    options = without_line_settings(options, files)
     separator = None if options.field_separator is None else parse_separator(options.field_separator)
     written = options.key if requested_columns(options, files).name else [*map(parse_key, options.key)]
     keys = find_keys(options, files, separator, written)

@@ -84,14 +84,14 @@ def make_options(
     for options that do not go together.
     """
     given = frozenset(given)
-    values = {**_defaults(row), **named}
+    values = {**defaults_of(row), **named}
     check_conflicts(row, values, given)
     written = tuple(one for one in sequence if one in ("key", "field"))
     return OPTION_TYPES[row.name]({**values, "command": row.name, "given": given, "sequence": written})
 
 
 @cache
-def _defaults(row: Command) -> dict[str, Value]:
+def defaults_of(row: Command) -> dict[str, Value]:
     """The values of options and arguments that are not given. Texts are read as if they were given."""
     values: dict[str, Value] = {one.parameter: () if one.many else "" for one in row.arguments}
     for option in row.options:

@@ -41,7 +41,7 @@ class Dialect:
             lines = (line.replace(between, delimiter) for line in lines)
         if self.quotes == "backslash":
             # The parser leaves out every backslash that another one does not stand ahead of.
-            escapes = re.compile(rf"""\\([\\"\r\n{re.escape(delimiter)}])?""")
+            escapes = re.compile(rf"""\\(\r\n|[\\"\r\n{re.escape(delimiter)}])?""")
             lines = (escapes.sub(_doubled, line) for line in lines)
         escape = "\\" if self.quotes == "backslash" else None
         for row in csv.reader(lines, delimiter=delimiter, escapechar=escape, strict=True):
@@ -70,4 +70,6 @@ def field_in(field: bytes, dialect: Dialect) -> bytes:
 
 
 def _doubled(found: re.Match[str]) -> str:
+    if found[1] == "\r\n":  # an end of a line as any: both bytes are text
+        return "\\\r\\\n"
     return found[0] if found[1] else "\\\\"
