@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
-from gpumerge_cli.cli.failures import describe_failure
+from gpumerge_cli.cli.failures import describe_failure, with_short_values
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.setting_files import anything_set
@@ -105,6 +105,7 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], traceback_option
         if stopped_by is not None and not isinstance(error, Interrupted):
             error = Interrupted(stopped_by)
         message, code = describe_failure(error, traceback_option)
+        message = with_short_values(message, arguments)
         if sys.stderr is None:
             return code
         try:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
-from gpumerge_cli.cli.chosen_format import COLUMN_OPTIONS, are_binary, gives_columns, named_by_path
+from gpumerge_cli.cli.chosen_format import are_binary, gives_columns, named_by_path
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.groups import OrderOptions
-from gpumerge_cli.cli.options.typed import JoinOptions
+from gpumerge_cli.cli.options.typed import JoinOptions, PathOptions
 from gpumerge_cli.cli.values import defaults_of
 
 _Options = TypeVar("_Options", bound=OrderOptions | JoinOptions)
@@ -34,11 +34,10 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 def without_line_settings(options: _Options, files: Sequence[str]) -> _Options:
     """The options without settings that the files' items do not take; options of the command line stay."""
-    row = command(options.command)
-    values, initial = options.__dict__, defaults_of(row)
+    initial = defaults_of(command(options.command))
     # Records are joined by the fields that -j names, too.
-    names = [name for name in _OF_LINES if name in values and not (name == "key" and isinstance(options, JoinOptions))]
-    found = [name for name in names if name not in options.given and values[name] != initial[name]]
+    names = [name for name in _OF_LINES if name != "key" or not isinstance(options, JoinOptions)]
+    found = options.set_ones(names, initial)
     if not found:
         return options
 
@@ -46,12 +45,12 @@ def without_line_settings(options: _Options, files: Sequence[str]) -> _Options:
         return cast("_Options", options.changed(**{name: initial[name] for name in found if name in left_out}))
 
     bare = without(_OF_LINES)
-    words = " ".join(values.get("items", ())).replace(",", " ").split()
+    words = " ".join(options.items if isinstance(options, PathOptions) else ()).replace(",", " ").split()
     if are_binary(bare, files) or (words and all(map(_NUMBER.fullmatch, words))):
         return bare
     if words:
         return without([name for name in _OF_PLAIN_LINES if name != "locale"])
     if bare.field and named_by_path(bare, files).name is not None:
         return without(_OF_PLAIN_LINES)
-    has_columns = any(gives_columns(name, values.get(name)) for name in COLUMN_OPTIONS)
+    has_columns = options.format_switch != "" or gives_columns("format", options.format)
     return options if has_columns or options.field else without(_OF_COLUMNS)

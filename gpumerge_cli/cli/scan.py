@@ -13,6 +13,7 @@ from gpumerge_cli.cli.options.commands import COMMANDS
 from gpumerge_cli.cli.options.model import Command, Option, WrittenValue
 from gpumerge_cli.cli.values import OptionValue, read_values, unknown_option
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.units import quoted_value
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options.groups import Options
@@ -77,7 +78,7 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
         return None
     most = sum(len(operands) if argument.many else 1 for argument in row.arguments)
     if len(operands) > most:
-        raise UsageError(f"unexpected argument {operands[most]!r}", way_out=f"see {row.path} --help")
+        raise UsageError(f"unexpected argument {quoted_value(operands[most])}", way_out=f"see {row.path} --help")
     for argument in row.arguments:
         if argument.required and not operands:
             raise UsageError(f"{argument.metavar} is missing", way_out=f"see {row.path} --help")

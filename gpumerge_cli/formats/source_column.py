@@ -12,6 +12,7 @@ from gpumerge_cli.formats.format import Named
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import MARK, LineOrder
+from gpumerge_cli.units import quoted_value
 
 _TAB = b"\t"
 
@@ -52,7 +53,8 @@ def names_of_records(title: str, names: Sequence[str], head: bytes, order: LineO
 def _refuse(name: str, text: bytes, bytes_of_lines: Sequence[bytes]) -> None:
     for byte in bytes_of_lines:
         if byte in text:
-            what = f"--source: the name {name!r} holds {repr(byte)[1:]}, which the output uses between names or lines"
+            between = "which the output uses between names or lines"
+            what = f"--source: the name {quoted_value(name)} holds {repr(byte)[1:]}, {between}"
             raise UsageError(what, way_out="rename it, or name a link to it")
 
 
