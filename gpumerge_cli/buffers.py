@@ -31,6 +31,8 @@ _get_buffer = ctypes.pythonapi.PyObject_GetBuffer
 _get_buffer.argtypes = (ctypes.py_object, ctypes.POINTER(_Buffer), ctypes.c_int)
 _release = ctypes.pythonapi.PyBuffer_Release
 _release.argtypes, _release.restype = (ctypes.POINTER(_Buffer),), None
+_new_bytes = ctypes.pythonapi.PyByteArray_FromStringAndSize
+_new_bytes.argtypes, _new_bytes.restype = (ctypes.c_void_p, ctypes.c_ssize_t), ctypes.py_object
 _from_memory = ctypes.pythonapi.PyMemoryView_FromMemory
 _from_memory.argtypes, _from_memory.restype = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int), ctypes.py_object
 
@@ -50,6 +52,11 @@ def memory_at(address: int | None, nbytes: int) -> memoryview:
         return memoryview(bytearray())
     found: memoryview = _from_memory(address, nbytes, _WRITABLE)
     return found
+
+
+def uncleared(nbytes: int) -> memoryview:
+    """New memory of `nbytes`, which hold anything. Raises MemoryError."""
+    return memoryview(_new_bytes(None, nbytes))
 
 
 def allocate(nbytes: int) -> memoryview:

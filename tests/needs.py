@@ -15,9 +15,16 @@ _EXTRAS = {
     "isal": "compressed",
     "matplotlib": "plot",
     "obstore": "stores",
+    "pyarrow": "tables",
 }
 """The extras of gpumerge that install these libraries."""
-_PACKAGES = {"bgzip": "tabix", "localedef": "libc-bin", "pzstd": "zstd", "setarch": "util-linux"}
+_PACKAGES = {
+    "bgzip": "tabix",
+    "localedef": "libc-bin",
+    "pzstd": "zstd",
+    "qemu-x86_64": "qemu-user",
+    "setarch": "util-linux",
+}
 """Debian's packages of programs, where a package has another name."""
 RESERVED_SPACE = "needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS"
 """The reason to skip a test whose output gets no room ahead."""

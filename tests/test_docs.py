@@ -35,6 +35,9 @@ DOCUMENTS = [
 
 _SET_UP = "python3 -m venv .venv && .venv/bin/pip install -q"
 _LITTLE = "--repeat 1 --backend cpu"
+APP = """{"at":"2024-03-01T12:00:00Z","event":{"id":3},"user":{"name":"ann"}}
+{"at":"2024-03-01T13:00:00Z","event":{"id":7},"user":{"name":"bob"}}
+"""
 INSTEAD = {
     # An environment of its own each: tests/test_wheel.py does the first, the second is how the tests were started.
     f"{_SET_UP} . && .venv/bin/gpumerge merge data/samples/a.i32 data/samples/b.i32 -o merged.i32": "",
@@ -87,6 +90,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder to work in, with files of the names that documents use."""
     from gpumerge_cli.cli.app import invoke
 
+    pyarrow, parquet = needs.library("pyarrow"), needs.library("pyarrow.parquet")
     monkeypatch.chdir(tmp_path)
     for name in ("samples", "results"):
         shutil.copytree(ROOT / "data" / name, f"data/{name}")
@@ -116,6 +120,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("orders.csv").write_text("when,what\n01/12/2024,tea\n03/11/2024,rice\n")
     Path("visits.csv").write_text("at,who\n2024-12-01T10:00:00Z,ann\n")
     Path("orders2.csv").write_text("at,what\n2024-12-01 11:00:00+01:00,tea\n")
+    for name, ids in (("monday", [1, 3, 3, 7]), ("tuesday", [2, 3, 9]), ("hour-00", [1, 2]), ("hour-01", [3, 4])):
+        table = pyarrow.table({"id": ids, "name": [f"name {number}" for number in range(len(ids))]})
+        parquet.write_table(table, f"{name}.parquet")
     trades = np.array([(7, 1.5), (3, 2.5)], [("id", "u4"), ("price", "f8")])
     np.save("trades1.npy", trades)
     np.save("trades2.npy", trades)
@@ -135,6 +142,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, number in (("c.csv", 1), ("d.csv", 2)):
         Path(name).write_text(f'id,text\n{number},"a \\"b\\""\n')
     Path("sequences.fa").write_text(">b\nGATT\n>a\nACA\n")
+    Path("app1.jsonl").write_text(APP)
+    Path("app2.jsonl").write_text('{"at":"2024-03-01T09:00:00Z","event":{"id":9},"user":{"name":"joe"}}\n')
     Path("sales.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import random
+import sys
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
@@ -15,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from gpumerge_cli import DisorderError, InputError, UsageError, merge_tables, sort_table
+from gpumerge_cli import DisorderError, InputError, TextKey, UsageError, merge_tables, sort_table
 from gpumerge_cli.arrays import merged_positions as merged_positions_module
 from gpumerge_cli.arrays import taken_rows
 from gpumerge_cli.arrays.merged_positions import merged_positions
@@ -247,6 +248,14 @@ def test_kinds_of_text() -> None:
     assert sort_table(table, "size:size")["row"].to_list() == [2, 0, 3, 1]
     assert sort_table(table, "size:size,r", nulls="first")["row"].to_list() == [1, 3, 0, 2]
     assert merge_tables([table[2:], table[:1]], ["size:size", "row"])["row"].to_list() == [2, 0, 3]
+    key = TextKey("size", null_values=["n/a"], nulls="first", invalid="last")
+    more = pl.DataFrame({"size": ["5k", "n/a", "big", "1"], "row": [0, 1, 2, 3]})
+    assert sort_table(more, ("size", key))["row"].to_list() == [1, 3, 0, 2]
+    assert sort_table(more, [("size:r", key), "row"])["row"].to_list() == [1, 0, 3, 2]
+    with pytest.raises(UsageError, match="by row: values of type int64 are no texts; leave the TextKey out"):
+        sort_table(more, ("row", key))
+    with pytest.raises(UsageError, match="'list' needs a list"):
+        sort_table(more, "size:list")
     with pytest.raises(InputError, match="table 1, row 1: size: 'big' is not a size"):
         merge_tables([table, pl.DataFrame({"size": ["1", "big"], "row": [1, 2]})], "size:size")
 
@@ -324,6 +333,45 @@ def test_objects_of_other_columns_go_along() -> None:
     assert found["id thing"].tolist() == frame["id thing"].tolist()[::-1]
     with pytest.raises(UsageError, match=r"pandas.DataFrame: .*; cast the column, or leave it out"):
         sort_table(frame, "id thing")
+
+
+def test_columns_of_any_type_go_along() -> None:
+    """Those of which pyarrow takes no rows, too."""
+    table = pa.table(
+        {
+            "id": [2, 3, 1],
+            "view": pa.array([["a"], None, ["b", "c"]], pa.list_(pa.string_view())),
+            "lists": pa.array([[1], [2, 3], None], pa.list_view(pa.int8())),
+            "map": pa.array([[("k", 1)], [], None], pa.map_(pa.string(), pa.int8())),
+            "uuid": pa.array([b"a" * 16, None, b"b" * 16], pa.uuid()),
+            "mixed": pa.UnionArray.from_sparse(pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.nulls(3)]),
+            "none": pa.nulls(3),
+        }
+    )  # fmt: skip
+    found = sort_table(table, "id")
+    assert found.schema.equals(table.schema)
+    assert found.to_pylist() == [table.to_pylist()[row] for row in (2, 0, 1)]
+    assert merge_tables([found, found], "id").to_pylist() == [row for row in found.to_pylist() for _ in range(2)]
+
+
+def test_pyarrow_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"read by pyarrow, which is not installed; pip install 'gpumerge\[tables\]'"):
+        sort_table(pl.DataFrame({"id": [1]}), "id")
+
+
+def test_types_of_polars(rng: random.Random) -> None:
+    rows = 40
+    numbers = pl.Series("n", [rng.choice([None, *range(-3, 4)]) for _ in range(rows)], dtype=pl.Int64)
+    for type in (
+        pl.Int8, pl.Float32, pl.Decimal(20, 3), pl.Date, pl.Time, pl.Duration("ms"), pl.Datetime("us", "Europe/Berlin"),
+        pl.Boolean, pl.String, pl.Binary,
+    ):  # fmt: skip
+        of_type = numbers.cast(pl.String).cast(type) if type in (pl.String, pl.Binary) else numbers.abs().cast(type)
+        frame = pl.DataFrame({"a": of_type, "row": range(rows)})
+        for down in (False, True):
+            expected = frame.sort("a", descending=down, nulls_last=True, maintain_order=True)
+            assert sort_table(frame, ("a", "descending" if down else "ascending")).equals(expected)
 
 
 def test_texts_beyond_32_bit_offsets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.host import HostCall
 from gpumerge_cli.arrays.merging import merge
+from gpumerge_cli.arrays.sorting import argsort
 from gpumerge_cli.formats.tables.images import float_images
 from gpumerge_cli.launch import LaunchRequest
 
 RowPositions = NDArray[np.uint32] | NDArray[np.int64]
-_BITS = 64
+_BITS, _WORD = 64, 8
 _MOST_ARRAYS = 16
 """Arrays whose positions are found one array after the other."""
 _SMALL = 1 << 32
@@ -57,6 +58,27 @@ def merged_positions(arrays: Sequence[np.ndarray[Any, Any]], *, descending: bool
     for number, (start, end) in enumerate(pairwise(starts)):
         positions[np.flatnonzero(sources == number)] = np.arange(start, end, dtype=dtype)
     return positions
+
+
+def sorted_positions(array: np.ndarray[Any, Any], *, descending: bool, threads: int | None) -> RowPositions:
+    """The positions of the items of an array in their stable order, uint32 or int64[items].
+
+    array: see merged_positions. Bytes are sorted by one word of 64 bits after the other, the last one first: numbers
+    sort faster than bytes do.
+    """
+    dtype: Any = np.uint32 if len(array) < _SMALL else np.int64
+    if array.dtype.kind != "V":
+        return argsort(array, descending=descending, backend="cpu", threads=threads).astype(dtype)  # type: ignore[no-any-return]
+    assert not descending
+    width = array.dtype.itemsize
+    count = -(-width // _WORD)
+    rows = np.zeros((len(array), count * _WORD), np.uint8)
+    rows[:, count * _WORD - width :] = array.view(np.uint8).reshape(len(array), width)
+    words = rows.view(">u8").T.astype(np.uint64)
+    order = argsort(words[-1], backend="cpu", threads=threads)
+    for word in words[-2::-1]:
+        order = order[argsort(word[order], backend="cpu", threads=threads)]
+    return order.astype(dtype)  # type: ignore[no-any-return]
 
 
 def _packed(keys: Any, origin: int, descending: bool, bits: int, labels: Any) -> NDArray[np.uint64]:

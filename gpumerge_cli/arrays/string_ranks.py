@@ -22,6 +22,7 @@ _LONGER = _WORD + 1
 """In place of the bytes that are left in a string, if it goes on behind a word."""
 _GROUP = np.uint64(16)
 """The distance of ranks from each other where the bytes that are left are added."""
+_ALL = slice(None)
 _OFFSET = np.dtype(np.int64)
 
 
@@ -33,32 +34,36 @@ def string_ranks(parts: Sequence[Any], threads: int | None) -> list[StringRanks]
     if not parts:
         return []
     texts = _Texts(parts)
-    words, left = texts.words(np.arange(texts.rows), 0)
+    words, left, at = texts.first_words()
     rows = argsort(words, backend="cpu", threads=threads)
-    ranks = np.zeros(texts.rows, np.uint64)
-    rows, at = _ranked(ranks, rows, [words[rows]], left), 0
+    ranks = np.empty(texts.rows, np.uint64)
+    rows = _ranked(ranks, rows, np.uint64(0), [words[rows]], left)
     while len(rows):  # rows that are equal so far lie together
         at += _WORD
-        groups = ranks[rows] * _GROUP + left[rows]
+        before = ranks[rows]
+        groups = before * _GROUP + left[rows]
         words, left[rows] = texts.words(rows, at)
         order = argsort(words, backend="cpu", threads=threads)
         order = order[argsort(groups[order], backend="cpu", threads=threads)]
-        rows = _ranked(ranks, rows[order], [groups[order], words[order]], left)
+        groups = groups[order]
+        older = np.maximum.accumulate(np.where(_begins(before), np.arange(len(rows), dtype=np.uint64), 0))
+        rows = _ranked(ranks, rows[order], before - older, [groups, words[order]], left)
     return np.split(ranks, list(accumulate(map(len, parts)))[:-1])
 
 
-def _ranked(ranks: StringRanks, rows: Rows, keys: Sequence[NDArray[np.uint64]], left: NDArray[np.uint64]) -> Rows:
+def _ranked(
+    ranks: StringRanks, rows: Rows, first: Any, keys: Sequence[NDArray[np.uint64]], left: NDArray[np.uint64]
+) -> Rows:
     """Set the ranks of rows that are sorted by `keys`, and give those rows that are not in their final place.
 
-    Rows with equal ranks so far lie together, and stay together. left: see _Texts.words.
+    first: the rank of the first row, or for each row the difference of its rank and its place among `rows`. left: see
+    _Texts.words.
     """
     if not len(rows):
         return rows
-    before = ranks[rows]
     starts = np.flatnonzero(np.logical_or.reduce([_begins(key) for key in keys]))
-    older = np.maximum.accumulate(np.where(_begins(before), np.arange(len(rows)), 0))
     sizes = np.diff(starts, append=len(rows))
-    ranks[rows] = np.repeat(before[starts] + (starts - older[starts]).astype(np.uint64), sizes)
+    ranks[rows] = np.repeat((first if np.ndim(first) == 0 else first[starts]) + starts.astype(np.uint64), sizes)
     here = left[rows]
     most = np.maximum.reduceat(here, starts)
     has_ended = (most < _LONGER) & (most == np.minimum.reduceat(here, starts))
@@ -93,7 +98,20 @@ class _Texts:
         padded = np.concatenate([*data, np.zeros(_WORD, np.uint8)])
         self._words = np.ndarray(size + 1, ">u8", padded.data, strides=(1,))
 
-    def words(self, rows: Rows, at: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def first_words(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], int]:
+        """`words` of all rows behind the bytes with which all of them begin, and the number of these bytes."""
+        at = 0
+        while True:
+            words, left = self.words(_ALL, at)
+            if not len(words):
+                return words, left, at
+            differing = int(np.bitwise_or.reduce(words ^ words[0])).bit_length()
+            equal = min(_WORD - (differing + 7) // 8, int(left.min()))
+            if equal == 0:
+                return words, left, at
+            at += equal
+
+    def words(self, rows: Rows | slice, at: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """(the 8 bytes at `at` in each row as an integer, zeros behind the end; the bytes from there on or _LONGER)."""
         left = np.clip(self._lengths[rows] - at, 0, _LONGER)
         words = self._words[np.where(left > 0, self._starts[rows] + at, 0)].astype(np.uint64)

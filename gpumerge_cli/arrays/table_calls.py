@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.host import HostCall
 from gpumerge_cli.arrays.options import check_count, flag, shortened
-from gpumerge_cli.arrays.sorting import argsort
 from gpumerge_cli.errors import DisorderError, UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +48,8 @@ def merge_tables(
     by:
         The column that rows are sorted by, or a list of several, the first one first. Each is a name, ("name",
         "descending"), or "name:r" as in `--field`, with "a.b" for the field b of a struct a. Texts compare by their
-        bytes; "name:size", "name:time" and the other kinds of data/manual/keys.md compare what they say.
+        bytes; "name:size", "name:time" and the other kinds of data/manual/keys.md compare what they say. A TextKey has
+        the parameters of a kind: ("name", TextKey("time", zone="Europe/Paris")).
     nulls:
         The place of nulls, "first" or "last", which a descending order does not turn round. In pandas, NaN and NaT are
         nulls; elsewhere NaN is the largest number.
@@ -145,8 +145,10 @@ class _Keyed:
         return self._gathered(merged_positions(keys.arrays, descending=keys.descending, threads=self._threads))
 
     def sorted(self) -> Any:
+        from gpumerge_cli.arrays.merged_positions import sorted_positions
+
         [array] = self._keys.arrays
-        return self._gathered(argsort(array, descending=self._keys.descending, backend="cpu", threads=self._threads))
+        return self._gathered(sorted_positions(array, descending=self._keys.descending, threads=self._threads))
 
     def _gathered(self, positions: Any) -> Any:
         from gpumerge_cli.arrays.table_kinds import errors_of

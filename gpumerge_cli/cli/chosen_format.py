@@ -72,7 +72,10 @@ def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str])
 
 
 def named_by_path(options: OrderOptions | JoinOptions, files: Sequence[str]) -> FormatChoice:
-    """The format whose keys are paths that --format or the suffix of one of `files` gives, if one does."""
+    """The format whose keys are paths that --format or the suffix of one of `files` gives, if one does.
+
+    Raises UsageError if a suffix gives it, and another one is binary.
+    """
     if options.given_format_switch:
         return FormatChoice()
     from gpumerge_cli.formats.compressed import suffix_of
@@ -80,9 +83,14 @@ def named_by_path(options: OrderOptions | JoinOptions, files: Sequence[str]) -> 
 
     if options.format is not None:
         return FormatChoice(options.format) if names_paths(options.format) else FormatChoice()
-    ones = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
-    names = [one.name for one in ones if one is not None and one.named_by_path]
-    return FormatChoice(names[0], "requested") if names else FormatChoice()
+    ones = [(name, format_of_suffix(suffix_of(name))) for name in files if name != "-"]
+    name, found = next(((name, one) for name, one in ones if one is not None and one.named_by_path), ("", None))
+    if found is None:
+        return FormatChoice()
+    if binary := binary_by_suffix(files):
+        what = f"{binary} is binary, but {name} holds {found.word}"
+        raise UsageError(what, way_out="convert one of them, or name the --format of all")
+    return FormatChoice(found.name, "requested")
 
 
 def implied_columns(files: Sequence[str]) -> FormatChoice:

@@ -9,6 +9,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.hints import (
     encoding_hint,
     has_common_header,
+    has_requested_header,
     is_headed,
     join_hint,
     mark_hint,
@@ -90,7 +91,9 @@ def disorder_error(
     if not way_out and (torn := torn_hint(source, order)):
         way_out = f"{torn}; else sort it first"
     if not way_out:
-        headed = is_headed(source, order) or (where.endswith(":2") and is_header([ahead, here]))
+        headed = is_headed(source, order) or (
+            where.endswith(":2") and not has_requested_header(source) and is_header([ahead, here])
+        )
         way_out = _header_hint(join=join is not None, named=named) if headed else ""
         way_out += _sort_hint(order, unique=unique, join=join, headed=headed)
     why = ", its equal" if equal else ", with empty keys" if empty else _why(here, ahead, order, by)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.native.comparison import is_invalid, key_bounds
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NEWLINE
@@ -26,8 +29,10 @@ def fault_error(source: Source, offset: int, order: Order, *, joined: bool = Fal
     line = source.item_at(offset)
     for number, key in enumerate(order.text.keys):
         if key.checked and is_invalid(order, number, line):
-            begin, end = key_bounds(order, number, line)
-            value = order.text.between_fields(line[begin:end])
+            value = order.part(number, line, partial(key_bounds, order))
+            if value is None:
+                begin, end = key_bounds(order, number, line)
+                value = line[begin:end]
             shown = order.quoted(value[:_SHOWN]) + "..." * (len(value) > _SHOWN)
             where = source.location(offset)
             by = f"by {order.key_option(number)}"
@@ -43,7 +48,7 @@ def fault_error(source: Source, offset: int, order: Order, *, joined: bool = Fal
                     way_out = f"{_FORMED}, or {way_out}"
             if not joined and _goes_on(source, offset, order, number):
                 way_out = f"if it goes on from the line above, add {_RECORDS}; else {way_out}"
-            if where.endswith(":1"):
+            if where.endswith(":1") and not (isinstance(source, LineSource) and source.header_known):
                 way_out = f"if line 1 is a header, add --header{'' if joined else ' 1'}; else {way_out}"
             return InputError(what, where=where, way_out=way_out)
     return None

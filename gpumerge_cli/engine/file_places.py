@@ -6,6 +6,7 @@ import sys
 from bisect import bisect, insort
 
 from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.line_source import EndedSource, LineSource
 from gpumerge_cli.plan import Chunk, FileChunk
 
@@ -35,19 +36,30 @@ class FilePlaces:
         insort(known, (position, nbytes))
         return nbytes
 
-    def place(self, number: int, position: int) -> int:
-        """The byte of the file, counted from its first item, at which the item at a position lies."""
+    def place(self, number: int, position: int) -> int | None:
+        """The byte of the file, counted from its first item, at which the item at a position lies; None if unknown."""
         source = self._sources[number]
         if not isinstance(source, LineSource):
             return min(position, source.held) if isinstance(source, EndedSource) else position
+        if source.is_rearranged:
+            return None
         place = source.place_in_file(position)
         if place is None:
             place = self.ahead(number, position) + source.skipped_ahead(position)
         return place if source.origin is None else min(place, source.origin)
 
     def piece(self, chunk: Chunk) -> FileChunk:
-        """A chunk of the sources as it lies in the files, and in the output."""
+        """A chunk of the sources as it lies in the files, and in the output. Raises InputError if that is unknown."""
         ends = list(enumerate(chunk.ranges))
         start, stop = (sum(self.ahead(number, low_high[at]) for number, low_high in ends) for at in (0, 1))
-        ranges = tuple((self.place(number, low), self.place(number, high)) for number, (low, high) in ends)
+        ranges = tuple(
+            (self._known_place(number, low), self._known_place(number, high)) for number, (low, high) in ends
+        )
         return FileChunk(ranges, start, stop - start)
+
+    def _known_place(self, number: int, position: int) -> int:
+        place = self.place(number, position)
+        if place is None:
+            what = "no cut of it is known, since the records that are merged have other columns than it"
+            raise InputError(what, where=self._sources[number].name, way_out="give all files the same columns")
+        return place

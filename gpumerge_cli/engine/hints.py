@@ -269,8 +269,8 @@ def mark_hint(source: Source) -> str:
 
 
 def has_requested_header(source: Source) -> bool:
-    """Whether an option says that a file has a header."""
-    return isinstance(source, LineSource) and bool(source.requested_header)
+    """Whether an option says that a file has a header, or its format that it has none."""
+    return isinstance(source, LineSource) and source.header_known
 
 
 def in_turn(values: Sequence[Any], *, rising: bool, strictly: bool = False) -> bool:

@@ -237,7 +237,7 @@ def open_inputs(
                 from gpumerge_cli.engine.times import read_first_times, with_years_of
 
                 count = len(inputs.sources)
-                order = Order.lines(with_years_of(inputs.sources, [inputs.order] * count, inputs.order.text))
+                order = inputs.order.by_rules(with_years_of(inputs.sources, [inputs.order] * count, inputs.order.text))
                 inputs = replace(inputs, order=order, first_times=read_first_times(inputs.sources, [order] * count))
             if not silent:
                 warn_about_lines(inputs.sources, inputs.order, items, first.format)

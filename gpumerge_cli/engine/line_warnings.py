@@ -35,7 +35,7 @@ def warn_about_lines(sources: Sequence[Source], order: Order, items: Items, form
     orders = [order if others is None or not at else _by_keys_of(others, order) for at in range(len(sources))]
     found: dict[str, list[str]] = {}
     for source, its in zip(sources, orders, strict=True):
-        if isinstance(source, LineSource):
+        if isinstance(source, LineSource) and source.doubted:
             start = source.file.read(0, LOOKED_AT)
             warning = doubt_of(start, its, source.header_count, plain=not source.marked)
             start = start.removeprefix(source.mark)
@@ -109,7 +109,7 @@ def header_warning(sources: Sequence[Source], orders: Sequence[Order], *, joined
     is one line of several files, and like a header of them all: see is_header. orders: one for each source. joined: the
     header of each file is its own. "" too if lines are pieces of items of another format: --header would not help then.
     """
-    if not sources or any(not isinstance(source, LineSource) or source.requested_header for source in sources):
+    if not sources or any(not isinstance(source, LineSource) or source.header_known for source in sources):
         return ""
     order = orders[0]
     keys = order.text.keys if order.text is not None else ()

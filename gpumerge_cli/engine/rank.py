@@ -39,8 +39,8 @@ class RankAnswer:
     """The number of its input, in which it has the number counts[source]."""
     counts: tuple[int, ...]
     """The co-ranks: items of each input that lie ahead."""
-    offsets: tuple[int, ...]
-    """Bytes of each input that lie ahead."""
+    offsets: tuple[int | None, ...]
+    """Bytes of each input that lie ahead; None where that is unknown."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class ItemAnswer:
     """`lower` for each input."""
     upper_counts: tuple[int, ...]
     """`upper` for each input."""
-    offsets: tuple[int, ...]
-    """Bytes of each input that lie ahead of its equals."""
+    offsets: tuple[int | None, ...]
+    """Bytes of each input that lie ahead of its equals; None where that is unknown."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class _Search:
         assert self.keys is not None
         return self.keys.bounds(wanted, self._inputs.sources)
 
-    def _row(self, cut: RankCut) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _row(self, cut: RankCut) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
         positions = cut.positions.tolist()
         return tuple(cut.counts.tolist()), tuple(map(self._places.place, range(len(positions)), positions))
 

@@ -36,6 +36,7 @@ from gpumerge_cli.units import format_bytes
 
 _LONGEST_HEADER = 1 << 26
 _PIECE = 1 << 18
+_WORTH_THREADS, _MOST_THREADS = 4 << 20, 8  # bytes of files that are looked through
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,7 @@ def records_of(
         within = None
     shape = None
     if within is not None:
-        known = zip(sources, shapes or [None] * len(sources), strict=True)
-        shape = reduce(or_, (one or csv_shape_of(each.file, dialect.separator, each.prefixed) for each, one in known))
+        shape = _shape_of_all(sources, shapes or [None] * len(sources), dialect.separator)
     # then a quote written twice counts
     counted = any(key.start_char or key.kind.file_option or key.kind.typed or key.null_values for key in order.keys)
     if within is None or shape is None or not shape.proper or (shape.doubled and counted):
@@ -99,6 +99,20 @@ def records_of(
     if ends:
         copied = [without_returns(source, lambda share: None, end=bytes([end])) for source in copied]
     return CsvRecords(copied, replace(within, terminator=end), partial(with_ends, end=bytes([end]), newline=newline))
+
+
+def _shape_of_all(sources: Sequence[LineSource], shapes: Sequence[CsvShape | None], separator: bytes) -> CsvShape:
+    """The traits of the records of several sources. shapes: of each, None where they are to be found."""
+
+    def shape_of(source: LineSource, known: CsvShape | None) -> CsvShape:
+        return known or csv_shape_of(source.file, separator, source.prefixed)
+
+    if sum(source.size for source, known in zip(sources, shapes, strict=True) if known is None) < _WORTH_THREADS:
+        return reduce(or_, map(shape_of, sources, shapes))
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(sources), len(os.sched_getaffinity(0)), _MOST_THREADS)) as pool:
+        return reduce(or_, pool.map(shape_of, sources, shapes))
 
 
 def _hold_backslashes(sources: Sequence[LineSource]) -> bool:

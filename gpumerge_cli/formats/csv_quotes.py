@@ -21,7 +21,7 @@ from gpumerge_cli.formats.input import SeekableInput, changed_error
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.rules import NUL
 
-_BLOCK = 1 << 18
+_BLOCK = 1 << 20  # smaller ones have threads wait for each other
 _QUOTE, _NEWLINE, _RETURN = 34, 10, 13
 _TOP = np.uint64(63)
 Words = NDArray[np.uint64]

@@ -154,6 +154,7 @@ def _rearranged(
         special = _write(source, own, rearrange, gap, out, progress) or b'"' in header or own.end != b"\n"
 
     copy = source.copied(write, source.terminator)
+    copy.is_rearranged = True
     lacking = [text for name, text in zip(own.names, own.raw, strict=True) if name not in columns]
     copy.left_out = os.fsdecode(dialect.separator.join(lacking))
     return copy, None if special else CsvShape()

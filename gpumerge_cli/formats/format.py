@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.formats.tables.facts import TablesFacts
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -183,6 +184,13 @@ class Format(ABC):
         (line,) = words
         return line
 
+    def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
+        """The writer of rows with an Arrow schema as text, to a file with this suffix; None if it writes none.
+
+        Raises OutputError for columns that it cannot hold.
+        """
+        return None
+
     def facts(self, names: Sequence[str], layouts: Sequence[Layout], stack: ExitStack) -> TablesFacts:
         """The facts of tables, which the stack closes. Raises InputError."""
         raise NotImplementedError
@@ -217,6 +225,8 @@ class Purpose:
     """Whether the output is in order, or the job fails."""
     copies: bool = False
     """Whether all rows go to one output, so that groups of them may be copied."""
+    checks: bool = True
+    """Whether the order of rows is checked."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
 

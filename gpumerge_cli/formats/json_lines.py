@@ -8,10 +8,12 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache, partial
+from logging import getLogger
 from typing import IO
 
-from gpumerge_cli.buffers import Bytes, allocate
+from gpumerge_cli.buffers import Bytes, uncleared
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.json_faults import line_error, type_words, value_text
@@ -44,6 +46,7 @@ class TypedValue:
 class JsonSource(LineSource):
     """The items of a file. Its lines are told as the file has them, blank ones included."""
 
+    doubted = False
     blanks: Sequence[tuple[int, int]] = ()
     """(number, bytes) of each blank line in the file, counted from 0."""
     types: Sequence[TypedValue | None] = ()
@@ -121,12 +124,34 @@ def json_key(key: LineKey) -> JsonKey:
     return JsonKey(path_of(key.name), "texts")
 
 
-def line_key(key: LineKey, number: int) -> LineKey:
-    """The key of items for a key that options name."""
+def line_key(key: LineKey, read: JsonKey, number: int) -> LineKey:
+    """The key of items for a key that options name, and the way to read it."""
     its = replace(key, start_field=number, end_field=number)
-    if key.compare in (TEXT, _NUMERIC):  # nulls have images
-        return replace(its, compare=TEXT, nulls="", null_values=(), thousands=0, decimal=0)
+    if read.reads != "texts":  # images have numbers and nulls in them
+        return replace(its, compare=TEXT, nulls="", null_values=())
     return replace(its, nulls=key.null_place or ("" if key.kind.typed else "last"))
+
+
+class KeyTypes:
+    """The types of the keys that lines had so far."""
+
+    def __init__(self, named: Sequence[LineKey], keys: Sequence[JsonKey]) -> None:
+        self.found: list[TypedValue | None] = [None] * len(keys)
+        self._named, self._keys = named, keys
+
+    def add(self, number: int, own: TypedValue) -> None:
+        """A value of a key that is no null. Raises InputError if values of another type came before it."""
+        known = self.found[number]
+        if known is None:
+            self.found[number] = own
+        elif known.type != own.type and self._keys[number].reads == "values":
+            here, there = (f"{type_words(one.type)}, {one.text}" for one in (own, known))
+            key = self._named[number]
+            raise InputError(
+                f"{key.option_text} is {here}, but {there}, at {known.where}",
+                where=own.where,
+                way_out=f"give it one type, or name a kind: {key.name}:n takes numbers in strings, too",
+            )
 
 
 @dataclass(frozen=True)
@@ -148,71 +173,52 @@ def json_items(
     and again. Raises InputError for what is not JSON, for a key without order, and for keys of several types.
     """
     keys = tuple(map(json_key, order.keys))
-    images = JsonImages(keys)
+    images, types = JsonImages(keys), KeyTypes(order.keys, keys)
     copied = [_copied(source, images, order, partial(progress, number)) for number, source in enumerate(sources)]
-    types = _common_types(copied, order)
+    for source in copied:
+        for number, own in enumerate(source.types):
+            if own is not None:
+                types.add(number, own)
+    for one, named in zip(types.found, order.keys, strict=True):
+        if one is None and any(source.size for source in copied):
+            what = f"no line has a value at {named.name}, so all compare equal by it; check the path"
+            getLogger("gpumerge").warning("gpumerge: %s: warning: %s", copied[0].name, what)
     rules = replace(
         order,
-        keys=tuple(line_key(key, number) for number, key in enumerate(order.keys)),
+        keys=tuple(line_key(named, key, at) for at, (named, key) in enumerate(zip(order.keys, keys, strict=True))),
         separator=MARK,
         terminator=NUL,
         spelling=spelling.of(order),
     )
-    finder = KeyFinder(keys, tuple("null" if one is None else one.type for one in types))
+    pairs = zip(types.found, keys, strict=True)
+    known = tuple("null" if one is None or key.reads != "values" else one.type for one, key in pairs)
+    finder = KeyFinder(keys, known)
     return JsonItems(copied, ValueOrder.by_values(rules, finder), partial(lines_of_items, keys=len(keys)))
-
-
-def _common_types(sources: Sequence[JsonSource], order: LineOrder) -> list[TypedValue | None]:
-    """The type of each key. Raises InputError if it differs between files."""
-    found: list[TypedValue | None] = [None] * len(order.keys)
-    for source in sources:
-        for number, (known, own) in enumerate(zip(found, source.types, strict=True)):
-            found[number] = _same_type(known, own, order.keys[number])
-    return found
-
-
-def _same_type(known: TypedValue | None, own: TypedValue | None, key: LineKey) -> TypedValue | None:
-    if known is None or own is None:
-        return known or own
-    if known.type != own.type:
-        raise mixed_types(known, own, key)
-    return known
-
-
-def mixed_types(known: TypedValue, own: TypedValue, key: LineKey) -> InputError:
-    """The error for two values of a key that have no order."""
-    here, there = (f"{type_words(one.type)}, {one.text}" for one in (own, known))
-    what = f"{key.option_text} is {here}, but {there}, at {known.where}"
-    way_out = f"give it one type, or name a kind: {key.name}:n takes numbers in strings, too"
-    return InputError(what, where=own.where, way_out=way_out)
 
 
 def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: Callable[[float], None]) -> JsonSource:
     blanks: list[tuple[int, int]] = []
-    types: list[TypedValue | None] = [None] * len(images.keys)
+    types = KeyTypes(order.keys, images.keys)
 
     def write(out: IO[bytes]) -> None:
         ahead = 0
         for block in _blocks(source, images):
             for items in block.items:
                 out.write(items)
-            found = block.found
+            found, fault = block.found, block.found.fault
             blanks.extend((ahead + number, size) for number, size in found.blanks)
             for number, value in enumerate(found.types):
                 if value.type != "null":
-                    own = _typed(source.name, block.text, value, ahead)
-                    types[number] = _same_type(types[number], own, order.keys[number])
-            if found.fault is not None:
-                known = None if found.fault.key < 0 else types[found.fault.key]
-                if known is not None and found.fault.name == "MIXED_TYPES":
-                    own = _typed(source.name, block.text, found.fault.value, ahead)
-                    raise mixed_types(known, own, order.keys[found.fault.key])
-                raise line_error(source.name, block.text, found.fault, ahead, order)
+                    types.add(number, _typed(source.name, block.text, value, ahead))
+            if fault is not None:
+                if fault.name == "MIXED_TYPES":
+                    types.add(fault.key, _typed(source.name, block.text, fault.value, ahead))
+                raise line_error(source.name, block.text, fault, ahead, order)
             ahead += found.lines
             progress(block.size / source.size)
 
     copy = JsonSource(source.file.replaced(write), NUL)
-    copy.origin, copy.blanks, copy.types = source.held, blanks, types
+    copy.origin, copy.blanks, copy.types = source.held, blanks, types.found
     return copy
 
 
@@ -229,16 +235,28 @@ class _Block:
     text: Bytes
     """The lines, from which the outcome is told."""
     size: int
+    room: Bytes
+    """The memory that may hold the items."""
 
 
 def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
     """The blocks of a file in turn; as many are made at once as there are cores."""
 
+    spare: list[tuple[Bytes, Bytes]] = []  # memory of blocks that are written
+
     def made(start: int, stop: int) -> _Block:
-        text = allocate(stop - start + TEXT_PADDING)
-        source.read_into(start, text[: stop - start])
-        items, found = images.items(text, stop - start)
-        return _Block(items, found, text, stop - start)
+        size = stop - start
+        text: Bytes = b""
+        room: Bytes = b""
+        with suppress(IndexError):
+            text, room = spare.pop()
+        if len(text) < size + TEXT_PADDING:
+            text = uncleared(max(size, _BLOCK + _BLOCK // 4) + TEXT_PADDING)
+            room = uncleared(2 * len(text))
+        source.read_into(start, text[:size])
+        text[size : size + TEXT_PADDING] = bytes(TEXT_PADDING)
+        items, found = images.items(text, size, room)
+        return _Block(items, found, text, size, room)
 
     cores = len(os.sched_getaffinity(0))
     waiting: deque[Future[_Block]] = deque()
@@ -250,7 +268,9 @@ def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
                     stop = source.item_start(start + _BLOCK)
                     waiting.append(pool.submit(made, start, stop))
                     start = stop
-                yield waiting.popleft().result()
+                block = waiting.popleft().result()
+                yield block
+                spare.append((block.text, block.room))
         finally:
             for one in waiting:
                 one.cancel()

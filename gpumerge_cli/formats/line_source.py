@@ -134,6 +134,8 @@ class LineSource(EndedSource):
         """The bytes of the file's items, of which this is a copy with longer or shorter lines; None for others."""
         self.returns: Returns | None = None
         """Describes the carriage returns that this copy of a file lacks; None for others."""
+        self.is_rearranged = False
+        """Whether the columns of the file are others, so that no place in it is known."""
         self.left_out = ""
         """The names of columns of the file that its lines have not, as in a header."""
         self.header_count = 0
@@ -180,6 +182,14 @@ class LineSource(EndedSource):
             start = low + end if end else min(self._file.size, self.item_end(low))
             count += 1
 
+    doubted: bool = True
+    """Whether its lines are looked at for a header that no option names, and for keys that are empty."""
+
+    @property
+    def header_known(self) -> bool:
+        """Whether an option says that the file has a header, or its format that it has none."""
+        return bool(self.requested_header) or not self.doubted
+
     def skipped_ahead(self, start: int) -> int:
         """The bytes of lines of the file ahead of the item at `start` that are neither items nor its header."""
         return 0
@@ -212,6 +222,7 @@ class LineSource(EndedSource):
         """
         copy = (kind or LineSource)(self._file.replaced(write), terminator, self.requested_header, marked=self.marked)
         copy.left_out, copy.origin, copy.returns = self.left_out, self.origin, self.returns
+        copy.is_rearranged = self.is_rearranged
         return copy
 
     def place_in_file(self, position: int) -> int | None:

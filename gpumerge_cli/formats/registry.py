@@ -15,7 +15,14 @@ from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name,
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
 from gpumerge_cli.formats.format import FORMATS, Format, Layout, Written
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.kinds.lookup import dtype_of, format_names, format_of_suffix, implied_format, is_binary
+from gpumerge_cli.formats.kinds.lookup import (
+    dtype_of,
+    format_names,
+    format_of_suffix,
+    implied_format,
+    is_binary,
+    means_table,
+)
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.output import open_output
 from gpumerge_cli.formats.output_stream import is_terminal
@@ -26,6 +33,8 @@ from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.settings import TableSettings
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -205,6 +214,10 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
                 return ""
             way_out = "name it .txt" + (", or use --format text" if layout.items.plain else "")
             raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out=way_out)
+        if layout.format.named_by_path and means_table(suffix):
+            usual = next(iter(layout.format.suffixes))
+            what = f"{layout.format.word} cannot be written as {suffix}"
+            raise OutputError(what, where=name, way_out=f"name it {usual}")
         foreign = foreign_of(suffix)
         is_given = layout.items.plain or layout.items.tells_format
         if named and not is_given and foreign is not None and not foreign.text:
@@ -275,9 +288,7 @@ def open_sink(
     """
     if written.rows is not None:
         return _open_rows(name, layout, written.rows, most, line_end)
-    if compression in COLUMN_COMPRESSIONS and compression not in COMPRESSIONS:
-        what = f"--compression {compression}: only the columns of tables are compressed so"
-        raise UsageError(what, way_out=f"use {', '.join(COMPRESSIONS)}")
+    _refuse_column_compression(compression)
     codec = output_codec(name, compression, plain=layout.items.plain)
     compress = None if codec is None else codec.compressor()
     end = b"" if codec is None else codec.end()
@@ -320,6 +331,10 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
+    text = next(filter(None, (one.text_writer(rows.schema, suffix) for one in FORMATS.values())), None)
+    if text is not None:
+        writer = _text_writer(name, text, rows.settings)
+        return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
     if compression_of(name):
         what = "an output of rows is not compressed as a whole"
         raise OutputError(what, where=name, way_out=f"name it {inner_name(name)}")
@@ -333,5 +348,28 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
-    writer = format.writer(rows.schema, rows.settings)
-    return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
+    return RowSink(
+        open_output(name, most),
+        rows,
+        format.writer(rows.schema, rows.settings),
+        line_end=line_end[0] if line_end else None,
+    )
+
+
+def _text_writer(name: str, text: TableWriter, settings: TableSettings) -> TableWriter:
+    """The writer of rows as text, compressed as the suffix or --compression says. Raises OutputError, UsageError."""
+    from gpumerge_cli.formats.tables.text_writers import CompressedText
+
+    if settings.level is not None or settings.group is not None:
+        option = "--compression-level" if settings.level is not None else "--row-group-size"
+        raise UsageError(f"{option}: the output is text, not a table", way_out="leave it out")
+    _refuse_column_compression(settings.compression)
+    codec = output_codec(name, settings.compression)
+    return text if codec is None else CompressedText(text, codec.compressor(), codec.end())
+
+
+def _refuse_column_compression(compression: str | None) -> None:
+    """Raise UsageError for a --compression that only columns of tables have."""
+    if compression in COLUMN_COMPRESSIONS and compression not in COMPRESSIONS:
+        what = f"--compression {compression}: only the columns of tables are compressed so"
+        raise UsageError(what, way_out=f"use {', '.join(COMPRESSIONS)}")

@@ -8,7 +8,7 @@ A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow,
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 from typing import IO, TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import Table, TableWriter
 
-MOST_ROWS = 1 << 20
+MOST_ROWS = 1 << 18
 """The most rows of a group that is written."""
 GROUP_BYTES = 128 << 20
 """The most bytes of values of a group that is written."""
@@ -107,12 +107,13 @@ class RowFormat(Format):
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, layout.purpose, settings)
         apart = self._apart(tables, form, settings) if layout.purpose.copies else None
+        checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = _all_items(opened, form, order, progress, apart)
+            found = _all_items(opened, form, order, progress, apart, checks=checks)
         except WrongRangeError:
             apart = None
             found = _all_items(opened, form, order, progress, apart)
-        gather = Gather(tables, rows, layout.purpose.memory // 4, order.item_bytes, settings)
+        gather = Gather(tables, tables[0].schema, rows, layout.purpose.memory // 4, order.item_bytes, settings)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
@@ -220,13 +221,15 @@ def _all_items(
     order: Order,
     progress: Callable[[int, float], None],
     apart: Sequence[Apart] | None,
+    *,
+    checks: bool = True,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. apart: groups that two items stand for; None for none."""
+    """The items of all tables. apart: groups that two items stand for; None for none. checks: their keys are read."""
     found: list[FixedItems | TextItems] = []
     try:
         for number, one in enumerate(opened):
             groups = apart[number] if apart else None
-            found.append(_items_of(number, one, form, order, partial(progress, number), groups))
+            found.append(_items_of(number, one, form, order, partial(progress, number), groups, checks=checks))
     except BaseException:
         for source in found:
             source.close()
@@ -241,19 +244,33 @@ def _items_of(
     order: Order,
     progress: Callable[[float], None],
     apart: Apart | None,
+    *,
+    checks: bool,
 ) -> FixedItems | TextItems:
-    """The items of table `number`, in a temporary file."""
-    from gpumerge_cli.formats.tables.apart import items_of_rows
+    """The items of table `number`, in a temporary file. apart, checks: see _all_items."""
+    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
     from gpumerge_cli.formats.tables.cursor import batch_rows
+    from gpumerge_cli.formats.tables.table import reading
 
     table = origin.table
     columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
 
     def write(out: IO[bytes]) -> None:
-        batches = table.batches(columns, 0, batch_rows(table, columns, _BATCH_BYTES))
-        for items, rows in items_of_rows(number, table, batches, form, apart):
+        def batches(group: int = 0) -> Iterator[Any]:
+            return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
+
+        if apart is not None and not checks:
+            made = items_as_stated(number, table, batches, form, apart)
+        else:
+            made = items_of_rows(number, table, batches(), form, apart)
+        done = 0
+        for items, rows in reading(table.name, made):  # errors of writing are not those of the table
             out.write(items)
+            done += rows
             progress(rows / table.rows)
+        if done != table.rows:
+            what = f"it has {done} rows, and says that it has {table.rows}"
+            raise InputError(what, where=table.name, way_out="copy or write it again")
 
     return _source_of(origin.file.beside(write), form, order, origin)
 
@@ -286,7 +303,7 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(_source_of(spool(partial(_write, b""), 0), form, order, first))
-    gather = Gather(tables, rows, purpose.memory // 4, order.item_bytes, settings)
+    gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
 
 

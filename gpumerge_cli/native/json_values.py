@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from gpumerge_cli.buffers import Bytes, address_of, allocate
+from gpumerge_cli.buffers import Bytes, address_of, uncleared
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import check_status
@@ -37,7 +37,7 @@ class JsonKey:
 
 @dataclass(frozen=True)
 class JsonValue:
-    """A value of a key, or the first one of a text that says the type of a key."""
+    """A value of a key."""
 
     type: str
     """One of null (also for a missing value), bool, number, string, container."""
@@ -73,7 +73,7 @@ class JsonOutcome:
     blanks: Sequence[tuple[int, int]]
     """(number, bytes) of each blank line, counted from 0."""
     types: Sequence[JsonValue]
-    """For each key the first value whose type all others must have; null if there is none."""
+    """For each key the first value that is no null, whose type all others have if it reads values; null for none."""
     last: Sequence[JsonValue]
     """The values of the last line."""
     fault: JsonFault | None
@@ -89,8 +89,8 @@ class JsonImages:
         self._kept, self._keys = _tables(self.keys)
         self._faults = {getattr(lib, name): name for name in _fault_names()}
 
-    def items(self, text: Bytes, stop: int) -> tuple[list[memoryview], JsonOutcome]:
-        """The items of the lines in text[:stop], in pieces.
+    def items(self, text: Bytes, stop: int, spare: Bytes = b"") -> tuple[list[Bytes], JsonOutcome]:
+        """The items of the lines in text[:stop], in pieces. spare: memory for them, if it is enough.
 
         The text ends in a newline there, and TEXT_PADDING bytes behind it are readable. Raises MemoryError.
         """
@@ -100,12 +100,12 @@ class JsonImages:
         first, last = ((ctypes.c_int64 * (words * len(self.keys)))() for _ in range(2))
         found: Any = lib.JsonLines(most_blanks=_MOST_BLANKS)
         found.blank, found.first, found.last = map(ctypes.addressof, (blank, first, last))
-        pieces: list[memoryview] = []
+        pieces: list[Bytes] = []
         blanks: list[tuple[int, int]] = []
         start, more = 0, 0
         while start < stop and not found.fault:
             room = (stop - start) * 5 // 4 + _ROOM + more
-            out = allocate(room)
+            out = spare if start == 0 and len(spare) >= room else uncleared(room)
             call = self._keys, address_of(text), start, stop, address_of(out), room, found
             check_status(lib.gm_json_keys(*call))
             pieces.append(out[: found.made])
@@ -125,12 +125,11 @@ class JsonImages:
         return b"".join(pieces), found
 
 
-def lines_of_items(items: Bytes, keys: int) -> bytes:
+def lines_of_items(items: Bytes, keys: int) -> Bytes:
     """The lines of items that JsonImages has made with so many keys, each with a newline."""
     nbytes = memoryview(items).nbytes
-    out = ctypes.create_string_buffer(0) if not nbytes else allocate(nbytes)
-    made = library().gm_json_lines(address_of(items), nbytes, keys, address_of(out))
-    return bytes(memoryview(out)[:made])
+    out = uncleared(nbytes)
+    return out[: library().gm_json_lines(address_of(items), nbytes, keys, address_of(out))]
 
 
 def _value(words: Any, at: int) -> JsonValue:

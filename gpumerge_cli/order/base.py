@@ -135,6 +135,10 @@ class Order(ABC):
         """The rules by which lines compare; None for other items."""
         return None
 
+    def by_rules(self, rules: LineOrder) -> Order:
+        """The order of the same lines by other rules. Precondition: `text` is not None."""
+        raise TypeError(f"{self.describe()}: items are not lines")
+
     @property
     def gpu(self) -> bool:
         """Whether a GPU compares such items, too."""

@@ -43,6 +43,9 @@ class TextOrder(Order):
             text = LineOrder(keys, reverse=descending, stable=stable)
         return cls("lines", rules=text)
 
+    def by_rules(self, rules: LineOrder) -> Order:
+        return replace(self, rules=rules)
+
     @property
     def item_bytes(self) -> int:
         return 0

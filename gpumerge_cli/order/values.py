@@ -43,7 +43,7 @@ class ValueOrder(TextOrder):
         return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
     def by_key(self) -> Sequence[Order]:
-        return [self._by(replace(self.rules, keys=(key,), stable=True)) for key in self.rules.keys]
+        return [self.by_rules(replace(self.rules, keys=(key,), stable=True)) for key in self.rules.keys]
 
     def part(self, number: int, item: bytes, bounds: Bounds) -> bytes | None:
         assert self.values is not None
@@ -59,17 +59,14 @@ class ValueOrder(TextOrder):
         return self.values.images(text)
 
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
-        return [self._by(replace(self.rules, stable=True))] if keys_equal and not self.rules.stable else []
+        return [self.by_rules(replace(self.rules, stable=True))] if keys_equal and not self.rules.stable else []
 
     def meant(self, by: int | None) -> Sequence[Meant]:
         if by is None:
             way_out = f"the file is in the order of its keys: {self.rules.stable_by}"
             return [Meant(other, way_out, leaves_ties=True) for other in self.others(keys_equal=True)]
         spelling = self.rules.spelling.of(_turned(self.rules.requested, by))
-        return [by_another_key(self, self._by(replace(_turned(self.rules, by), spelling=spelling)), by)]
-
-    def _by(self, rules: LineOrder) -> ValueOrder:
-        return replace(self, rules=rules)
+        return [by_another_key(self, self.by_rules(replace(_turned(self.rules, by), spelling=spelling)), by)]
 
 
 def _turned(rules: LineOrder, by: int) -> LineOrder:

@@ -156,7 +156,7 @@ enum JsonWords { FOUND_WORDS = 4 };
  * made: the bytes of the output. lines: those of the text that were gone through. fault: a JsonFault of the line behind them, at byte
  * `at` of the text, in key number `key` or -1. blank: the number of each blank line, and its bytes; there is room for most_blanks of them.
  * first, last: FOUND_WORDS for each key: a JsonType, the bytes of the text from which on and up to which the value lies, and its line, of
- * the first value that sets the type of a key that reads values, and of the last line. */
+ * the first value that is no null, whose type all others have if the key reads values, and of the last line. */
 struct JsonLines {
     int64_t taken, made, lines, blanks, most_blanks, fault, at, key;
     int64_t *blank, *first, *last;

@@ -67,6 +67,9 @@ private:
         unsigned char* const begin = out;
         if (value.type == JSON_CONTAINER) return failed(NO_ORDER, value.start, number);
         if (value.type == JSON_NOTHING) return put_null(key, out);
+        int64_t* const first = found_.first + FOUND_WORDS * number;
+        const bool is_first = first[0] == JSON_NOTHING;
+        if (is_first && key.reads != JSON_VALUES) note_first(first, number);
         if (key.reads == JSON_TEXTS) return value.type == JSON_STRING ? bare_text(value.string(), out) : spelled(value, out);
         if (key.reads == JSON_TAGGED_TEXTS) {
             *out++ = TEXT_IMAGE;
@@ -84,12 +87,8 @@ private:
             out = number_image(value.start, value.stop, out, fault);
             return out == nullptr ? failed(fault, whole_start(value), number) : out;
         }
-        int64_t* const first = found_.first + FOUND_WORDS * number;
-        if (first[0] == JSON_NOTHING) {
-            std::memcpy(first, found_.last + FOUND_WORDS * number, FOUND_WORDS * sizeof *first);
-        } else if (first[0] != value.type) {
-            return failed(MIXED_TYPES, whole_start(value), number);
-        }
+        if (is_first) note_first(first, number);
+        else if (first[0] != value.type) return failed(MIXED_TYPES, whole_start(value), number);
         if (value.type == JSON_BOOL) {
             *out++ = *value.start == 't' ? TRUE_IMAGE : FALSE_IMAGE;
             return out;
@@ -100,6 +99,11 @@ private:
         }
         out = number_image(value.start, value.stop, out, fault);
         return out == nullptr ? failed(fault, value.start, number) : out;
+    }
+
+    void note_first(int64_t* first, int64_t number) const
+    {
+        std::memcpy(first, found_.last + FOUND_WORDS * number, FOUND_WORDS * sizeof *first);
     }
 
     // The text of a value that is not a string.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import csv
 import io
+import json
 import random
 import subprocess
 import sys
@@ -118,6 +119,19 @@ def test_counts_and_ranks(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert capfdbinary.readouterr().out == b"count,id,x\n3,1,a\n1,2,\n"
     assert invoke(["rank", "--schema", "union", "--field", "id:n", "--range", "2:4", "-q", "one.csv", "two.csv"]) == 0
     assert capfdbinary.readouterr().out == b"id,x\n1,\n2,\n"
+
+
+def test_places_of_files_with_other_columns_are_unknown(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("one.csv").write_text("id,x\n1,a\n3,a\n")
+    Path("two.csv").write_text("id\n2\n4\n")
+    words = ["--schema", "union", "--field", "id:n", "one.csv", "two.csv"]
+    assert invoke(["rank", "--at", "2", "--of", "3", "--json", *words]) == 0
+    answers = json.loads(capfd.readouterr().out)
+    assert answers["ranks"][0]["offsets"] == answers["of"][0]["offsets"] == [4, None]
+    for command in (["rank", "--split", "2"], ["merge", "--plan"]):
+        assert invoke([*command, *words]) == 2
+        what = "no cut of it is known, since the records that are merged have other columns than it"
+        assert capfd.readouterr().err == f"gpumerge: two.csv: {what}; give all files the same columns\n"
 
 
 def test_columns_that_are_left_out_are_shown(capfd: pytest.CaptureFixture[str]) -> None:

@@ -135,6 +135,16 @@ def test_csv_that_is_written_in_another_form(text: bytes, key: LineKey, machines
         run(merge_job((str(name), str(name)), output, items=items), executor=machines)
 
 
+def test_json_lines(machines: Cluster, tmp_path: Path) -> None:
+    name, output = tmp_path / "in.jsonl", str(tmp_path / "out.jsonl")
+    name.write_bytes(b'{"k":2}\n{"k":10}\n')
+    items = Items(lines=LineOrder((LineKey(end_field=0, name="k"),), stable=True))
+    with pytest.raises(OutputError, match="a cluster merges no JSON Lines; leave --cluster out"):
+        run(merge_job((str(name), str(name)), output, items=items), executor=machines)
+    (found,) = check_each(job_of("check", (str(name),), items=items), executor=machines)
+    assert not isinstance(found, InputError)
+
+
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 @pytest.mark.parametrize("order", ORDERS)
 def test_lines(order: str, unique: bool, machines: Cluster, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats import csv_parser, csv_quotes
+from gpumerge_cli.formats import csv_lines, csv_parser, csv_quotes
 from gpumerge_cli.formats.csv_dialect import Dialect
 from gpumerge_cli.formats.csv_lines import order_of_fields, order_within_fields, records_of, same_fields
 from gpumerge_cli.formats.csv_quotes import CsvShape, csv_shape_of
@@ -172,6 +172,25 @@ def test_what_the_quotes_of_a_file_are_like(write: Write, text: bytes, shape: Cs
         found = csv_shape_of(file, b",")
         assert found == shape or (not shape.proper and not found.proper)
         file.close()
+
+
+@pytest.mark.parametrize(
+    "text", ['1,"x\ny"\n', '1,"x"\n', "1,x\n", '1,"x\n'], ids=["lines within", "quotes", "plain", "open"]
+)
+def test_files_are_looked_through_by_threads_alike(text: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = LineOrder((LineKey("bytes", 0, 0, 0),), separator=b",")
+    names = [write(f"{at}.csv", (text if at == 1 else "2,b\n").encode()) for at in range(4)]
+    found = []
+    for least in (1 << 30, 0):
+        monkeypatch.setattr(csv_lines, "_WORTH_THREADS", least)
+        sources = [LineSource(SeekableInput(name)) for name in names]
+        try:
+            records = records_of(sources, order)
+        except InputError as error:
+            found.append(str(error))
+            continue
+        found.append([source.item_at(0) for source in records.sources])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("text", [b'5" pipe,1\n', b'"a"b\n', b'"a\n'])

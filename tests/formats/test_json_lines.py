@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from tests import needs
 from tests.json_documents import any_number, any_string, any_value, number_value, spelled
 
 Line = bytes
@@ -171,7 +172,10 @@ def test_kinds_read_the_text_of_strings(capfdbinary: pytest.CaptureFixture[bytes
     Path("a.jsonl").write_bytes(b'{"t":"-"}\n{"t":"2024-01-01"}\n')
     assert run("sort --field t:time --null-values - a.jsonl", capfdbinary).startswith(b'{"t":"2024')
     assert run("sort --field t --null-values - a.jsonl", capfdbinary).startswith(b'{"t":"2024')
-    assert "a.jsonl:1: '-' is not a time, by --field t:time" in error("sort --field t:time a.jsonl", capfdbinary)
+    found = error("sort --field t:time a.jsonl", capfdbinary)
+    assert 'a.jsonl:1: "-" is not a time, by --field t:time; add --time-format if its time has' in found
+    Path("a.jsonl").write_bytes(b'{"t":"1,000.5"}\n{"t":"2"}\n')
+    assert run("sort --field t:n --thousands , a.jsonl", capfdbinary).startswith(b'{"t":"2"}')
 
 
 def test_paths(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -262,6 +266,62 @@ def test_without_a_key_and_as_text(capfdbinary: pytest.CaptureFixture[bytes]) ->
     assert run("sort a.jsonl", capfdbinary) == as_text  # as GNU sort
     assert run("merge -r --format text a.jsonl", capfdbinary) == b'{"k":2}\n{"k":1}\n'
     assert "JSON Lines cannot be joined" in error("join --field k a.jsonl a.jsonl", capfdbinary)
+
+
+def test_a_disorder_of_times_shows_lines(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    Path("a.jsonl").write_bytes(b'{"t":"2024-01-02"}\n{"t":"2024-01-01"}\n')
+    found = error("check --field t:time a.jsonl", capfdbinary, 1)
+    assert 'a.jsonl:2: disorder: {"t":"2024-01-01"} comes after {"t":"2024-01-02"} (line 1), 2024-01-01' in found
+    assert "header" not in found
+
+
+def test_a_path_that_no_line_has_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    Path("a.jsonl").write_bytes(b'{"k":1}\n{"k":null}\n')
+    for field in ("q", "q:n", "q:time", "q:h"):
+        caplog.clear()
+        assert invoke(["merge", "--field", field, "a.jsonl"]) == 0
+        (warned,) = caplog.messages
+        assert "a.jsonl: warning: no line has a value at q, so all compare equal by it; check the path" in warned
+    caplog.clear()
+    assert invoke(["merge", "--field", "k", "a.jsonl"]) == 0
+    assert caplog.messages == []
+
+
+def test_the_output_is_json_lines(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    Path("a.jsonl").write_bytes(b'{"k":1}\n')
+    for name in ("out.csv", "out.parquet", "out.i32"):
+        assert f"{name}: " in error(f"merge --field k a.jsonl -o {name}", capfdbinary)
+        assert not Path(name).exists()
+    run("merge -q --field k a.jsonl -o out.json", capfdbinary)
+
+
+def test_beside_rows(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    Path("a.jsonl").write_bytes(b'{"k":1}\n')
+    Path("b.parquet").write_bytes(b"PAR1")
+    Path("b.i32").write_bytes(b"abcd")
+    for name in ("b.parquet", "b.i32"):
+        found = error(f"merge --field k a.jsonl {name}", capfdbinary)
+        assert f"{name} is binary, but a.jsonl holds JSON Lines; convert one of them" in found
+
+
+def test_info_says_that_it_is_no_table(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    Path("a.jsonl").write_bytes(b'{"k":1}\n')
+    assert "a.jsonl is not a table: it has no schema" in error("info a.jsonl", capfdbinary)
+
+
+def test_jq_has_the_same_order(seed: int, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    jq = needs.program("jq")
+    draw = random.Random(seed)
+    values: list[list[Any]] = [
+        [draw.choice([None, draw.randrange(-50, 50), draw.random()]) for _ in range(300)],
+        [draw.choice([None, "".join(draw.choices("aB\u00e9\ud7ff\U0001f600\uffff", k=3))]) for _ in range(300)],
+    ]
+    for its in values:
+        lines = [json.dumps({"a": {"b": one}, "n": at}, ensure_ascii=False).encode() for at, one in enumerate(its)]
+        Path("a.jsonl").write_bytes(text_of(lines))
+        by_jq = subprocess.run([jq, "-s", "sort_by(.a.b)[].n", "a.jsonl"], capture_output=True, check=True).stdout
+        out = run("sort -s --field a.b --nulls first a.jsonl", capfdbinary)
+        assert [json.loads(line)["n"] for line in out.splitlines()] == [*map(int, by_jq.split())]
 
 
 def test_empty_files(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -48,6 +48,8 @@ def _file(kind: str, rng: np.random.Generator) -> bytes:
     if kind == "csv":
         rows = sorted(b'"%s","two\nlines"\n' % line for line in _lines(rng, count))
         return b"a,b\n" + b"".join(rows)
+    if kind == "jsonl":
+        return b"".join(b'{"a":{"id":%d}}\n' % number for number in np.sort(rng.integers(0, 10**6, count)).tolist())
     if kind == "gz":
         return gzip.compress(_file("txt", rng))
     if kind == "rec":
@@ -62,6 +64,7 @@ def _file(kind: str, rng: np.random.Generator) -> bytes:
 OPTIONS = {
     "txt": [],
     "csv": ["--csv", "--header=1"],
+    "jsonl": ["--field=a.id"],
     "gz": [],
     "rec": ["--record-size=12"],
     "npy": [],

@@ -164,7 +164,7 @@ OUTPUT = (
             Option(
                 "row-group-size", "Output", commands,
                 "The size of the row groups of a table: a number of rows, as 500000, or bytes of values, as 64M. By "
-                "default 128 MiB, but at most 1,048,576 rows, and less if memory is short.",
+                "default 128 MiB, but at most 262,144 rows, and less if memory is short.",
                 kind="text", placeholder="SIZE", settable=False, needs=needs,
             ),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_words import SPELLING
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -50,6 +51,14 @@ class Csv(Format):
         "CSV with newlines in quotes, with quotes that do not enclose whole fields, or with a key of several fields"
     )
     unchanged_by = "if such a key is all, end it in its field, as -k 2,2"
+
+    def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
+        """See Format."""
+        if suffix not in self.tables:
+            return None
+        from gpumerge_cli.formats.tables.text_writers import csv_writer
+
+        return csv_writer(schema, self.tables[suffix][:1].decode())
 
     def readings(self, items: Items) -> int:
         """See Format."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.format import Format, Layout, PreparedSources, Written, register_format
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.rules import LineKey
 
 
@@ -30,6 +31,14 @@ class JsonLines(Format):
     named_by_path = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
     changed = "JSON Lines"
+
+    def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
+        """See Format."""
+        if suffix not in self.suffixes:
+            return None
+        from gpumerge_cli.formats.tables.text_writers import json_writer
+
+        return json_writer(schema)
 
     def readings(self, items: Items) -> int:
         """See Format."""

@@ -18,6 +18,7 @@ from gpumerge_cli.formats.tables.table import Table, TableWriter, arrow_errors
 
 MAGIC = b"ARROW1"
 _OLD_FEATHER = b"FEA1"
+_FIRST = (0,)
 
 
 def arrow_table(file: SeekableInput) -> Table:
@@ -46,7 +47,7 @@ class ArrowFile(Table):
     def group_rows(self) -> Sequence[int]:  # type: ignore[override]
         """See Table."""
         with arrow_errors(self.name):
-            return [batch.num_rows for batch in self._only(self.schema.names[:1])]
+            return [batch.num_rows for batch in self._at(_FIRST, 0)]
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""
@@ -75,15 +76,19 @@ class ArrowFile(Table):
 
     def _only(self, columns: Sequence[str] | None, group: int = 0) -> Iterator[pa.RecordBatch]:
         """The batches from one on, with some columns."""
+        names = self.schema.names
+        places = [] if columns is None else [number for number, name in enumerate(names) if name in columns]
+        yield from self._at(places, group)
+
+    def _at(self, places: Sequence[int], group: int) -> Iterator[pa.RecordBatch]:
+        """The batches from one on, with the columns of these numbers; [] for all."""
         reader = self._reader
-        if columns is not None:
-            places = sorted(self.schema.get_field_index(name) for name in columns)
-            if len(places) < len(self.schema.names) and places:
-                options = pa.ipc.IpcReadOptions(included_fields=places)
-                reader = pa.ipc.open_file(opened(self._file), options=options)
+        if places and len(places) < len(self.schema):
+            options = pa.ipc.IpcReadOptions(included_fields=list(places))
+            reader = pa.ipc.open_file(opened(self._file), options=options)
         for number in range(group, reader.num_record_batches):
             batch = reader.get_batch(number)
-            batch.validate()
+            batch.validate(full=True)
             yield batch
 
 
@@ -102,22 +107,22 @@ class ArrowStream(Table):
     def group_rows(self) -> Sequence[int]:  # type: ignore[override]
         """See Table."""
         with arrow_errors(self.name):
-            return [batch.num_rows for batch in self._reader(self.schema.names[:1])]
+            return [batch.num_rows for batch in self._reader(_FIRST)]
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""
         with arrow_errors(self.name):
-            for number, batch in enumerate(self._reader(columns)):
+            for number, batch in enumerate(self._only(columns)):
                 if number < group:
                     continue
-                batch.validate()
+                batch.validate(full=True)
                 for at in range(0, batch.num_rows, rows):
                     yield batch.slice(at, rows)
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
         with arrow_errors(self.name):
-            return any(_has_nulls(batch, path) for batch in self._reader(path[:1]))
+            return any(_has_nulls(batch, path) for batch in self._only(path[:1]))
 
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
@@ -132,10 +137,13 @@ class ArrowStream(Table):
         """See Table."""
         return ArrowStream(self._file)
 
-    def _reader(self, columns: Sequence[str] | None = None) -> Any:
-        options = pa.ipc.IpcReadOptions()
-        if columns:
-            options.included_fields = sorted(self.schema.get_field_index(name) for name in columns)
+    def _only(self, columns: Sequence[str] | None) -> Any:
+        names = self.schema.names
+        return self._reader([] if columns is None else [at for at, name in enumerate(names) if name in columns])
+
+    def _reader(self, places: Sequence[int] = ()) -> Any:
+        """Reads the batches, with the columns of these numbers; () for all."""
+        options = pa.ipc.IpcReadOptions(included_fields=list(places) or None)
         return pa.ipc.open_stream(opened(self._file), options=options)
 
 

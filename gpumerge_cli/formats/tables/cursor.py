@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
 from gpumerge_cli.formats.tables.table import Table
 from gpumerge_cli.formats.tables.taking import rows_at
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 1 << 17
 """The most rows of a batch."""
+_LARGEST_BATCH, _LEAST_BATCH = 16 << 20, 16 << 10
+_BATCHES = 4
+"""A batch takes one of so many shares of the memory of its table."""
 
 
 def batch_rows(table: Table, columns: list[str] | None, nbytes: int) -> int:
@@ -33,19 +38,37 @@ class _Kept:
         self.start = start
         self.batch = batch
         self.left = batch.num_rows
+        self.nbytes = bytes_in_memory(batch)
 
     @property
     def stop(self) -> int:
         return self.start + int(self.batch.num_rows)
 
 
-class Cursor:
-    """Takes rows from a table. memory: bytes of batches that it may keep."""
+class KeptMemory:
+    """The memory of batches that the cursors of several tables keep. most: its bytes."""
 
-    def __init__(self, table: Table, memory: int) -> None:
+    def __init__(self, most: int, tables: int) -> None:
+        self.batch_bytes = max(_LEAST_BATCH, min(_LARGEST_BATCH, most // _BATCHES // max(1, tables)))
+        """The bytes of a batch."""
+        self._most = most
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def is_over(self, change: int) -> bool:
+        """Whether too much is held after a change by so many bytes."""
+        with self._lock:
+            self._held += change
+            return self._held > self._most
+
+
+class Cursor:
+    """Takes rows from a table."""
+
+    def __init__(self, table: Table, memory: KeptMemory) -> None:
         self._table = table
         self._memory = memory
-        self._rows = batch_rows(table, None, memory // 4)
+        self._rows = batch_rows(table, None, memory.batch_bytes)
         self._kept: list[_Kept] = []
         self._batches: Iterator[Any] = iter(())
         self._end = 0
@@ -53,7 +76,7 @@ class Cursor:
         self._lock = threading.Lock()
         self._begun = False
 
-    def taken(self, rows: NDArray[np.int64]) -> list[pa.RecordBatch]:
+    def taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """These rows, which ascend, in batches. From any thread. Raises InputError."""
         with self._lock:
             found = self._taken(rows)
@@ -61,9 +84,16 @@ class Cursor:
             return found
         return Cursor(self._table.again(), self._memory)._taken(rows)
 
-    def _taken(self, rows: NDArray[np.int64]) -> list[pa.RecordBatch]:
+    def _taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """The rows, but for those whose batches are not kept any more."""
         found, at = [], 0
+        if isinstance(rows, range):
+            for kept in self._covering(rows.start, rows.stop):
+                low, high = max(rows.start, kept.start), min(rows.stop, kept.stop)
+                found.append(kept.batch.slice(low - kept.start, high - low))
+                kept.left -= high - low
+            self._drop()
+            return found
         for kept in self._covering(int(rows[0]), int(rows[-1]) + 1):
             at += int(np.searchsorted(rows[at:], kept.start))
             stop = int(np.searchsorted(rows[at:], kept.stop)) + at
@@ -86,13 +116,19 @@ class Cursor:
                 yield kept
         while self._end < high:
             self._go_to(max(low, self._end))
-            batch = next(self._batches)
+            batch = next(self._batches, None)
+            if batch is None:
+                what = f"it ends at row {self._end}, and says that it has {self._table.rows}"
+                raise InputError(what, where=self._table.name, way_out="copy or write it again")
             kept = _Kept(self._end, batch)
+            self._memory.is_over(kept.nbytes)
             self._end = kept.stop
             if kept.stop > low:
                 self._kept.append(kept)
                 yield kept
                 self._drop()
+            else:
+                self._memory.is_over(-kept.nbytes)
 
     def _go_to(self, row: int) -> None:
         """Leave out groups that lie whole ahead of a row."""
@@ -106,9 +142,9 @@ class Cursor:
     def _drop(self) -> None:
         """Drop batches that were asked for, and the oldest ones if too many are kept."""
         kept = [one for one in self._kept if one.left > 0]
-        size = sum(one.batch.nbytes for one in kept)
-        while len(kept) > 1 and size > self._memory:
-            size -= kept.pop(0).batch.nbytes
+        over = self._memory.is_over(-sum(one.nbytes for one in self._kept if one.left <= 0))
+        while len(kept) > 1 and over:
+            over = self._memory.is_over(-kept.pop(0).nbytes)
         self._kept = kept
 
 
@@ -121,8 +157,10 @@ class RowsInMemory(Table):
         self.group_rows = [rows.num_rows]
         self._rows = rows
 
-    def taken(self, rows: NDArray[np.int64]) -> list[pa.RecordBatch]:
+    def taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """See Cursor."""
+        if isinstance(rows, range):
+            return list(self._rows.slice(rows.start, len(rows)).to_batches())
         found: list[pa.RecordBatch] = rows_at(self._rows, rows).to_batches()
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -11,11 +12,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.formats.tables.cursor import Cursor, RowsInMemory
-from gpumerge_cli.formats.tables.references import END, WHOLE, places, references, references_of
+from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
+from gpumerge_cli.formats.tables.dictionaries import table_of
+from gpumerge_cli.formats.tables.references import (
+    END,
+    WHOLE,
+    has_few_inputs,
+    places,
+    ranges_of,
+    references,
+    references_of,
+)
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
+
+_FEW = 1 << 16
+"""Numbers below it are sorted by their digits."""
 
 
 class WholeGroup:
@@ -35,15 +48,21 @@ class WholeGroup:
 class Gather:
     """Finds rows.
 
-    tables: by the numbers in references; they have the same columns. group_rows: the most rows of a group of an output.
-    memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines. settings: those of the output that
-    the inputs give.
+    tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
+    rows of a group of an output. memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines.
+    settings: those of the output that the inputs give.
     """
 
     def __init__(
-        self, tables: Sequence[Table], group_rows: int, memory: int, item_bytes: int, settings: TableSettings
+        self,
+        tables: Sequence[Table],
+        schema: pa.Schema,
+        group_rows: int,
+        memory: int,
+        item_bytes: int,
+        settings: TableSettings,
     ) -> None:
-        self.schema = tables[0].schema
+        self.schema = schema
         """The columns of the rows."""
         self.group_rows = group_rows
         self._name = tables[0].name
@@ -54,8 +73,9 @@ class Gather:
         """About the bytes of the rows of each table in memory."""
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
-        each = memory // max(1, len(tables))
-        self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, each) for one in tables]
+        self._has_few = has_few_inputs(len(tables)) and not any(isinstance(one, RowsInMemory) for one in tables)
+        kept = KeptMemory(memory, len(tables))
+        self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, kept) for one in tables]
 
     def parts(self, found: NDArray[np.uint64], most: int) -> Iterator[NDArray[np.uint64] | WholeGroup]:
         """References by parts: at most so many of rows, or a whole group."""
@@ -67,7 +87,7 @@ class Gather:
             if stop < len(found) and not found[stop] & END:
                 inputs, rows = places(found[stop : stop + 1])
                 table = self._tables[int(inputs[0])]
-                yield WholeGroup(table, table.starts.index(int(rows[0])), int(inputs[0]))
+                yield WholeGroup(table, bisect_right(table.starts, int(rows[0])) - 1, int(inputs[0]))
             at = stop + 1
 
     def references(self, items: Bytes) -> NDArray[np.uint64]:
@@ -75,13 +95,19 @@ class Gather:
         return references_of(items, self._item_bytes)
 
     def rows(self, found: NDArray[np.uint64]) -> pa.Table:
-        """The rows of references, in their order; from any thread. Raises InputError."""
+        """The rows of references, in their order; from any thread. Columns may be dictionaries. Raises InputError."""
         with arrow_errors(self._name):
             return self._rows(found)
 
     def _rows(self, found: NDArray[np.uint64]) -> pa.Table:
+        whole = ranges_of(found) if self._has_few and len(found) else None
+        if whole is not None:
+            ranges, index = whole
+            some = [batch for number, rows in ranges.items() for batch in self._cursors[number].taken(rows)]
+            table = table_of(some, self.schema)
+            return table if len(ranges) == 1 else rows_at(table, index)
         inputs, rows = places(found)
-        order = np.argsort(inputs, kind="stable")
+        order = np.argsort(inputs.astype(np.uint16) if len(self._tables) <= _FEW else inputs, kind="stable")
         batches: list[Any] = []
         inputs, rows = inputs[order], rows[order]
         edges = [0, *(np.flatnonzero(np.diff(inputs)) + 1).tolist(), len(inputs)]
@@ -90,9 +116,9 @@ class Gather:
                 batches += self._cursors[int(inputs[low])].taken(rows[low:high])
         if not batches:
             return self.schema.empty_table()
-        table = pa.Table.from_batches(batches)
+        table = table_of(batches, self.schema)
         if len(edges) == 2:
             return table
         index = np.empty(len(order), np.int64)
         index[order] = np.arange(len(order))
-        return rows_at(table.unify_dictionaries(), index)
+        return rows_at(table, index)

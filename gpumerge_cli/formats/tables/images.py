@@ -28,6 +28,7 @@ _BITS = 7
 _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _FLOATS: dict[int, Any] = {2: np.float16, 4: np.float32, 8: np.float64}
 _LARGEST_WORD = 8
+_BLOCK_ROWS = 1 << 14
 
 
 def fixed_images(column: KeyColumn, array: Any, *, nullable: bool) -> NDArray[np.uint8]:
@@ -38,20 +39,22 @@ def fixed_images(column: KeyColumn, array: Any, *, nullable: bool) -> NDArray[np
     """
     assert column.fixed_bytes is not None
     images = np.empty((len(array), column.fixed_bytes + nullable), np.uint8)
-    at = 0
-    for chunk in _chunks(array):
+    is_word, at = _is_word(column.type), 0
+    null = NULL_FIRST if column.nulls == "first" else NULL_LAST
+    for chunk in _blocks(array):
+        assert nullable or chunk.null_count == 0, "nulls need a byte"
         rows = images[at : at + len(chunk)]
         at += len(chunk)
-        rows[:, nullable:] = ascending_images(column.type, chunk)
+        values: Any = _words_of(column.type, chunk) if is_word else ascending_images(column.type, chunk)
         if column.reverse:
-            np.invert(rows[:, nullable:], out=rows[:, nullable:])
-        if not nullable:
-            assert chunk.null_count == 0, "nulls need a byte"
-            continue
-        rows[:, 0] = VALUE
+            values = ~values
+        if nullable:
+            rows[:, 0] = VALUE
         if chunk.null_count:
-            rows[_nulls(chunk)] = 0
-            rows[_nulls(chunk), 0] = NULL_FIRST if column.nulls == "first" else NULL_LAST
+            is_value = chunk.is_valid().to_numpy(zero_copy_only=False)
+            values = values * (is_value if is_word else is_value[:, None])
+            rows[:, 0] = np.where(is_value, VALUE, null)
+        (_column_of_words(rows, values.dtype, int(nullable)) if is_word else rows[:, nullable:])[:] = values
     return images
 
 
@@ -64,7 +67,7 @@ def uint64_images(column: KeyColumn, array: Any) -> NDArray[np.uint64]:
     assert array.null_count == 0, "nulls have no integer"
     images = np.empty(len(array), np.uint64)
     at = 0
-    for chunk in _chunks(array):
+    for chunk in _blocks(array):
         images[at : at + len(chunk)] = _integers(column.type, chunk)
         at += len(chunk)
     if column.reverse:
@@ -140,15 +143,17 @@ def _complement(value: bytes) -> bytes:
     return bytes(255 - byte for byte in value)
 
 
+def _blocks(array: Any) -> Iterator[Any]:
+    """The values as plain arrays of few rows, so that what is made of them stays in a cache. See _chunks."""
+    for chunk in _chunks(array):
+        for at in range(0, len(chunk), _BLOCK_ROWS):
+            yield chunk.slice(at, _BLOCK_ROWS)
+
+
 def _chunks(array: Any) -> Iterator[Any]:
     """The values as plain arrays: without dictionaries, runs and extensions."""
     for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
         yield plain_values(chunk)
-
-
-def _nulls(chunk: Any) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = chunk.is_null().to_numpy(zero_copy_only=False)
-    return found
 
 
 def ascending_images(type: pa.DataType, chunk: Any) -> NDArray[np.uint8]:
@@ -172,6 +177,12 @@ def _integers(type: pa.DataType, chunk: Any) -> Any:
     rows = np.zeros((len(chunk), _LARGEST_WORD), np.uint8)
     rows[:, _LARGEST_WORD - type.byte_width :] = ascending_images(type, chunk)
     return rows.view(">u8").reshape(-1)
+
+
+def _column_of_words(rows: NDArray[np.uint8], dtype: np.dtype[Any], at: int) -> Any:
+    """The big-endian words of a dtype that are at a byte of each row, as an array to fill."""
+    kind: Any = {"names": ["word"], "formats": [dtype.newbyteorder(">")], "offsets": [at], "itemsize": rows.shape[1]}
+    return rows.view(np.dtype(kind)).reshape(-1)["word"]
 
 
 def _is_word(type: pa.DataType) -> bool:

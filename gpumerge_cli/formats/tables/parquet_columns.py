@@ -89,7 +89,9 @@ def _stored(column: Struct) -> StoredColumn:
         pages[chosen] = 1
     usual = max(pages, key=lambda encoding: pages[encoding], default=0)
     dictionary = usual in _DICTIONARIES
-    return StoredColumn(path, codec, dictionary, dictionary and _pays(column), _ENCODINGS.get(usual, ""))
+    is_whole = not pages.keys() - set(_DICTIONARIES)  # else it was given up as too large
+    pays = dictionary and is_whole and _pays(column)
+    return StoredColumn(path, codec, dictionary, pays, _ENCODINGS.get(usual, ""))
 
 
 def _pays(column: Struct) -> bool:

@@ -10,31 +10,40 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.key_columns import values_type
+from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import ParquetFooter
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
 from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors
 
-_BUFFER = 1 << 20
-"""Bytes of a column that are read at once."""
+_SAMPLED = 1 << 10
+"""The rows whose size stands for that of all."""
+_SHORT = 2.5
+"""Bytes of a value of a column that refers to a dictionary, with its share of that."""
 
 
 class ParquetTable(Table):
     """An opened Parquet file. Raises InputError if it is none."""
 
+    buffer_bytes = 1 << 20
+    """Bytes of a column that are read at once."""
+
     def __init__(self, file: SeekableInput) -> None:
         self.name = file.name
         self._file = file
         with arrow_errors(self.name):
-            self._reader = pq.ParquetFile(opened(file), buffer_size=_BUFFER, pre_buffer=False)
+            self._reader = pq.ParquetFile(opened(file), pre_buffer=False)
             self.metadata = self._reader.metadata
             self.schema = self._reader.schema_arrow
             groups = [self.metadata.row_group(number) for number in range(self.metadata.num_row_groups)]
         self.group_rows = [group.num_rows for group in groups]
         self._groups = groups
+        self._sampled: dict[tuple[str, ...] | None, float] = {}
 
     @cached_property
     def footer(self) -> ParquetFooter:
@@ -45,8 +54,8 @@ class ParquetTable(Table):
     def stored(self) -> Stored:
         """See Table."""
         groups = tuple(
-            sum(group.column(number).total_compressed_size for number in range(group.num_columns))
-            for group in self._groups
+            sum(self._chunks(number, leaf).compressed for leaf in range(group.num_columns))
+            for number, group in enumerate(self._groups)
         )
         writer = self.footer.created_by.decode(errors="replace")
         return Stored(self._file.size, writer, stored_columns(self.footer), groups, self._sorted_by())
@@ -63,6 +72,10 @@ class ParquetTable(Table):
             found.append(SortedColumn(path, first.descending, first.nulls_first))
         return tuple(found)
 
+    @cached_property
+    def _chunks(self) -> ChunkReader:
+        return ChunkReader(self.footer)
+
     def read(self, start: int, size: int) -> bytes:
         """Bytes of the file. Raises InputError if it ends before."""
         return self._file.read_exactly(start, size)
@@ -70,41 +83,74 @@ class ParquetTable(Table):
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""
         with arrow_errors(self.name):
-            yield from self._reader.iter_batches(
-                rows, row_groups=range(group, len(self.group_rows)), columns=columns, use_threads=True
+            reader = pq.ParquetFile(
+                opened(self._file),
+                metadata=self.metadata,
+                buffer_size=self.buffer_bytes,
+                pre_buffer=False,
+                read_dictionary=self._dictionaries if columns is None else None,
             )
+            groups = range(group, len(self.group_rows))
+            yield from reader.iter_batches(rows, row_groups=groups, columns=columns, use_threads=True)
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
-        number = self._leaf(path)
-        for group in self._groups if number is not None else ():
-            facts = group.column(number).statistics
-            if facts is None or not facts.has_null_count or facts.null_count:
-                return True
-        return False
+        leaf = self._leaf(path)
+        return leaf is None or any(self._chunks(group, leaf).nulls != 0 for group in range(len(self._groups)))
 
     def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
         """See Table."""
-        number = self._leaf(path)
-        facts = None if number is None else self._groups[group].column(number).statistics
-        if facts is None or not facts.has_null_count:
+        leaf = self._leaf(path)
+        if leaf is None:
             return None
-        try:
-            if facts.has_min_max:
-                return facts.min, facts.max, facts.null_count > 0
-        except (pa.ArrowException, ValueError, OverflowError, ImportError):  # beyond Python's dates
+        facts, type = self._chunks(group, leaf), self.schema.field(path[0]).type
+        for name in path[1:]:
+            type = values_type(type).field(name).type
+        if facts.nulls is None:
             return None
-        return (None, None, True) if facts.null_count == self.group_rows[group] else None
+        if facts.nulls == self.group_rows[group]:
+            return None, None, True
+        if facts.least is None or facts.greatest is None:
+            return None
+        least, greatest = (value_of(type, facts.physical, one) for one in (facts.least, facts.greatest))
+        return None if least is None or greatest is None else (least, greatest, facts.nulls > 0)
 
     def _leaf(self, path: Sequence[str]) -> int | None:
         """The number of a column among the leaves of the schema; None for one that is not a leaf."""
         wanted, schema = ".".join(path), self.metadata.schema
-        return next((number for number in range(len(schema)) if schema.column(number).path == wanted), None)
+        found = [number for number in range(len(schema)) if schema.column(number).path == wanted]
+        return found[0] if len(found) == 1 else None
 
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
-        return sum(group.total_byte_size for group in self._groups)
+        names = None if columns is None else tuple(columns)
+        if names not in self._sampled:
+            self._sampled[names] = 0.0
+            for batch in self.batches(columns, 0, _SAMPLED):
+                self._sampled[names] = bytes_in_memory(batch) / max(1, batch.num_rows)
+                break
+        known = sum(group.total_byte_size for group in self._groups) if columns is None else 0
+        return max(known, int(self._sampled[names] * self.rows))
+
+    @cached_property
+    def _dictionaries(self) -> list[str]:
+        """The columns of short dictionaries that are read as such."""
+        found = []
+        for number, field in enumerate(self.schema):
+            leaf = self._leaf([field.name])
+            if leaf is None or not (pa.types.is_string(field.type) or pa.types.is_binary(field.type)):
+                continue
+            if self.schema.get_field_index(field.name) == number and all(
+                _has_short_dictionary(self._chunks(group, leaf)) for group in range(len(self._groups))
+            ):
+                found.append(field.name)
+        return found
 
     def again(self) -> ParquetTable:
         """See Table."""
         return ParquetTable(self._file)
+
+
+def _has_short_dictionary(column: ChunkFacts) -> bool:
+    """Whether a column of a group is a dictionary that is much shorter than its values."""
+    return column.has_dictionary and column.uncompressed <= _SHORT * column.num_values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from gpumerge_cli.formats.tables.parquet_facts import (
 )  # fmt: skip
 from gpumerge_cli.formats.tables.parquet_footer import composed, split
 from gpumerge_cli.formats.tables.parquet_groups import facts_of
+from gpumerge_cli.formats.tables.parquet_statistics import with_statistics
 from gpumerge_cli.formats.tables.parquet_table import ParquetTable
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Table, TableWriter
@@ -40,6 +41,7 @@ class ParquetWriter(TableWriter):
     """
 
     head = MAGIC
+    takes_dictionaries = True
 
     def __init__(self, schema: pa.Schema, settings: TableSettings) -> None:
         self._schema = _without_ranges(schema)
@@ -47,18 +49,22 @@ class ParquetWriter(TableWriter):
         like = settings.like
         self._options = _options(settings, like.footer if isinstance(like, ParquetTable) else None)
         try:
-            self.template, _ = split(self._file(self._schema.empty_table()))
+            self.template, _ = split(self._file(None))
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
             raise OutputError(f"Parquet cannot hold these columns: {error}".splitlines()[0]) from None
         self.shape = shape_of(self.template)
         """See parquet_columns.shape_of."""
+        schema = pq.read_metadata(pa.BufferReader(self._file(None))).schema
+        self._paths = [schema.column(number).path for number in range(len(schema))]
         self._sorting = self._sorting_columns(settings)
         self._groups: list[tuple[int, GroupFacts]] = []
 
     def encoded(self, rows: pa.Table) -> RowGroup:
         """See TableWriter."""
-        (group,) = split(self._file(rows))[1]
-        return group
+        pairs = zip(rows.schema, self._schema, strict=True)
+        dictionaries = {own.name: rows.column(own.name) for own, usual in pairs if own.type != usual.type}
+        (group,) = split(self._file(rows, dictionaries))[1]
+        return with_statistics(group, dictionaries) if dictionaries else group
 
     def appended(self, group: RowGroup, start: int) -> Any:
         """See TableWriter."""
@@ -96,17 +102,19 @@ class ParquetWriter(TableWriter):
         """See TableWriter."""
         return composed(self.template, self._groups, start, self._sorting)
 
-    def _file(self, rows: pa.Table) -> memoryview:
-        """The rows as a file of one group."""
-        out = pa.BufferOutputStream()
-        with pq.ParquetWriter(out, self._schema, **self._options) as writer:
-            writer.write_table(rows, row_group_size=max(1, rows.num_rows))
+    def _file(self, rows: pa.Table | None, without_statistics: Collection[str] = ()) -> memoryview:
+        """The rows as a file of one group; None for a file without any. without_statistics: names of columns."""
+        out, options = pa.BufferOutputStream(), self._options
+        if without_statistics:
+            options = {**options, "write_statistics": [one for one in self._paths if one not in without_statistics]}
+        with pq.ParquetWriter(out, self._schema if rows is None else rows.schema, **options) as writer:
+            if rows is not None:
+                writer.write_table(rows, row_group_size=max(1, rows.num_rows))
         return memoryview(out.getvalue())
 
     def _sorting_columns(self, settings: TableSettings) -> Sequence[SortingColumn]:
         found = []
-        schema = pq.read_metadata(pa.BufferReader(self._file(self._schema.empty_table()))).schema
-        paths = [schema.column(number).path for number in range(len(schema))]
+        paths = self._paths
         for key in settings.sorted_by:
             path = ".".join(key.path)
             if paths.count(path) != 1:

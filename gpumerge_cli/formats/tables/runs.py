@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.cursor import RowsInMemory, batch_rows
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.references import places, references, references_of, renumbered
@@ -53,23 +54,24 @@ def sorted_runs(
     size = number = 0
     for table in tables:
         for batch in table.batches(None, 0, batch_rows(table, None, batch_bytes)):
-            if held and size + batch.nbytes > share:
-                yield _spilled(number, held, form, order, sort, batch_bytes, spool)
+            nbytes = bytes_in_memory(batch)
+            if held and size + nbytes > share:
+                yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
                 held, size, number = [], 0, number + 1
             held.append(batch)
-            size += batch.nbytes
+            size += nbytes
     if number and held:
-        yield _spilled(number, held, form, order, sort, batch_bytes, spool)
+        yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
     elif held:
-        rows = _joined(held)
+        rows = _joined(held, tables[0].schema)
         yield SortedRows(RowsInMemory(rows), _sorted_items(0, rows, form, order, sort))
 
 
-def _joined(held: list[Any]) -> Any:
+def _joined(held: list[Any], schema: pa.Schema) -> Any:
     """The rows of batches, which are let go, as one batch."""
-    rows = pa.Table.from_batches(held)
+    rows = table_of(held, schema)
     held.clear()
-    return rows.unify_dictionaries().combine_chunks()
+    return rows.combine_chunks()
 
 
 def _sorted_items(number: int, rows: Any, form: Form, order: RowsOrder, sort: SortItems) -> Any:
@@ -77,12 +79,19 @@ def _sorted_items(number: int, rows: Any, form: Form, order: RowsOrder, sort: So
 
 
 def _spilled(
-    number: int, held: list[Any], form: Form, order: RowsOrder, sort: SortItems, batch_bytes: int, spool: KeepRun
+    number: int,
+    held: list[Any],
+    schema: pa.Schema,
+    form: Form,
+    order: RowsOrder,
+    sort: SortItems,
+    batch_bytes: int,
+    spool: KeepRun,
 ) -> SortedRows:
-    rows = _joined(held)
+    rows = _joined(held, schema)
     items = _sorted_items(number, rows, form, order, sort)
     _, wanted = places(references_of(items, order.item_bytes))
-    at_once = max(1, int(len(wanted) * batch_bytes / max(1, rows.nbytes)))
+    at_once = max(1, int(len(wanted) * batch_bytes / max(1, bytes_in_memory(rows))))
 
     def write(out: IO[bytes]) -> None:
         with pa.ipc.new_file(out, rows.schema) as stream:

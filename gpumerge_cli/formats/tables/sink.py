@@ -6,6 +6,7 @@ from typing import Any
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
+from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
 from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.table import TableWriter
 
@@ -58,6 +59,8 @@ class RowSink(ItemSink):
         """The rows of some references, encoded if they are enough for a group."""
         rows = self._gather.rows(found)
         whole = len(found) * _LEAST >= self._rows
+        if not whole or not self._writer.takes_dictionaries:
+            rows = without_dictionaries(rows, self._gather.schema)
         return (self._writer.encoded(rows) if whole else rows), whole
 
     def write_at(self, start: int, data: Any) -> None:

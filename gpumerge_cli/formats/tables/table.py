@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LONGEST = 200
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class StoredColumn:
     dictionary: bool
     """Whether most of its pages refer to a dictionary."""
     pays: bool
-    """Whether that dictionary is smaller than what refers to it."""
+    """Whether all pages refer to that dictionary, and it is smaller than they are."""
     encoding: str
     """That of values without a dictionary; "" for the usual one."""
 
@@ -116,6 +117,8 @@ class TableWriter(ABC):
 
     head: bytes = b""
     """The bytes before all rows."""
+    takes_dictionaries: bool = False
+    """Whether columns may be dictionaries where the schema has their values."""
 
     @abstractmethod
     def encoded(self, rows: pa.Table) -> Any:
@@ -136,6 +139,12 @@ class TableWriter(ABC):
     @abstractmethod
     def end(self, start: int) -> bytes:
         """The bytes behind all groups, which lie at byte `start`."""
+
+
+def reading(name: str, found: Iterator[_Found]) -> Iterator[_Found]:
+    """The items of an iterator that reads the file `name`, its errors of Arrow as InputErrors."""
+    with arrow_errors(name):
+        yield from found
 
 
 @contextmanager

@@ -1,0 +1,60 @@
+"""Columns of texts that files hold as dictionaries: rows keep them so from the input to the output.
+
+Such a column of a batch has a dictionary type where the schema has that of its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+
+def table_of(batches: Sequence[Any], schema: pa.Schema) -> Any:
+    """The rows of one or more batches as a table; equal columns have one type and one dictionary."""
+    columns = []
+    for number, field in enumerate(schema):
+        chunks = [batch.column(number) for batch in batches]
+        if any(chunk.type != chunks[0].type for chunk in chunks):
+            chunks = [_plain(chunk, field.type) for chunk in chunks]
+        columns.append(pa.chunked_array(chunks))
+    return _table(columns, schema, batches).unify_dictionaries()
+
+
+def without_dictionaries(rows: Any, schema: pa.Schema) -> Any:
+    """Rows with the types of the schema."""
+    pairs = zip(rows.columns, schema, strict=True)
+    columns = [
+        column if column.type == field.type else pa.chunked_array(_plain_chunks(column, field.type), field.type)
+        for column, field in pairs
+    ]
+    return _table(columns, schema, [rows])
+
+
+def bytes_in_memory(rows: Any) -> int:
+    """About the bytes of a batch or table, without dictionaries, which batches share."""
+    found = 0
+    for column in rows.columns:
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        found += sum(one.indices.nbytes if pa.types.is_dictionary(one.type) else one.nbytes for one in chunks)
+    return found
+
+
+def _table(columns: Sequence[Any], schema: pa.Schema, rows: Sequence[Any]) -> Any:
+    if not columns:
+        return pa.Table.from_batches([one for some in rows for one in _batches(some)], schema)
+    fields = [field.with_type(column.type) for field, column in zip(schema, columns, strict=True)]
+    return pa.Table.from_arrays(list(columns), schema=pa.schema(fields, schema.metadata))
+
+
+def _batches(rows: Any) -> Sequence[Any]:
+    return [rows] if isinstance(rows, pa.RecordBatch) else rows.to_batches()
+
+
+def _plain_chunks(column: Any, type: pa.DataType) -> list[Any]:
+    return [_plain(chunk, type) for chunk in column.chunks]
+
+
+def _plain(chunk: Any, type: pa.DataType) -> Any:
+    return chunk if chunk.type == type else chunk.dictionary_decode()
