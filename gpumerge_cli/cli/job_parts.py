@@ -18,7 +18,7 @@ from gpumerge_cli.cli.keyspec import (
     split_columns,
     symbols_of,
 )
-from gpumerge_cli.cli.line_settings import without_line_settings
+from gpumerge_cli.cli.line_settings import OF_KINDS, without_line_settings
 from gpumerge_cli.cli.options.groups import (
     ClusterOptions,
     CountOptions,
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.settings import GroupSize
     from gpumerge_cli.launch import LaunchRequest
 
-_OF_KINDS = ("nulls", "null_values", "invalid", "thousands", "decimal", "zone", "year", "time_format", "order_list")
-"""The options for values of keys that are texts, or null."""
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
 
 
@@ -118,8 +116,8 @@ def options_of_lines(options: OrderOptions, keys: SelectedKeys) -> OrderOptions:
     """The options that are rules of lines: without those for nulls and kinds if keys are typed columns."""
     if not keys.fields:
         return options
-    none = {name: () if name == "null_values" else None for name in _OF_KINDS}
-    return options.changed(given=options.given - set(_OF_KINDS), **none)
+    none = {name: () if name == "null_values" else None for name in OF_KINDS}
+    return options.changed(given=options.given - set(OF_KINDS), **none)
 
 
 def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:

@@ -22,10 +22,11 @@ _OF_PLAIN_LINES = (
 _OF_LINES = (
     *_OF_PLAIN_LINES, "key", "sort", "time", "dictionary_order", "ignore_case", "ignore_leading_blanks",
     "ignore_nonprinting", "general_numeric_sort", "human_numeric_sort", "month_sort", "numeric_sort", "random_sort",
-    "version_sort", "null_values", "invalid", "thousands", "decimal", "order_list", "time_format", "zone", "year",
-    "last_resort",
+    "version_sort", "last_resort",
 )  # fmt: skip
-"""The parameters that lines have, and numbers and records do not."""
+"""The parameters that lines have, and numbers, records and tables do not."""
+OF_KINDS = ("nulls", "null_values", "invalid", "thousands", "decimal", "zone", "year", "time_format", "order_list")
+"""The parameters for values of keys that are texts, or null."""
 _OF_COLUMNS = ("quotes",)
 """The parameters that mean something in formats with columns alone."""
 
@@ -37,14 +38,16 @@ def without_line_settings(options: _Options, files: Sequence[str]) -> _Options:
     initial = defaults_of(command(options.command))
     # Records are joined by the fields that -j names, too.
     names = [name for name in _OF_LINES if name != "key" or not isinstance(options, JoinOptions)]
-    found = options.set_ones(names, initial)
+    of_kinds = [name for name in OF_KINDS if name != "nulls"]  # which tables have without a kind
+    found = options.set_ones([*names, *of_kinds], initial)
     if not found:
         return options
 
     def without(left_out: Sequence[str]) -> _Options:
         return cast("_Options", options.changed(**{name: initial[name] for name in found if name in left_out}))
 
-    bare = without(_OF_LINES)
+    has_kinds = any(":" in text for text in options.field)
+    bare = without(_OF_LINES if has_kinds else [*_OF_LINES, *of_kinds])
     words = " ".join(options.items if isinstance(options, PathOptions) else ()).replace(",", " ").split()
     if are_binary(bare, files) or (words and all(map(_NUMBER.fullmatch, words))):
         return bare

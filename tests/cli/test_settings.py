@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gpumerge_cli.cli.app import invoke
@@ -452,6 +454,27 @@ def test_settings_of_lines_leave_other_items_alone(name: str, place: Callable[..
         Path("a.jsonl").write_text('{"id":1}\n{"id":2}\n')
         assert invoke(["merge", "-q", "--field", "id:n", "a.jsonl", "-o", "out.jsonl"]) == 0
         assert Path("out.jsonl").read_text() == Path("a.jsonl").read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in LINE_SETTINGS if name != "TIME"])  # which --field contradicts
+def test_settings_of_lines_leave_tables_alone(name: str, place: Callable[..., None]) -> None:
+    place(**{f"GPUMERGE_{name}": LINE_SETTINGS[name]})
+    table = pa.table({"id": [1, 2, 3]})
+    pq.write_table(table, "a.parquet")
+    for command in ("merge", "sort"):
+        assert invoke([command, "--field", "id", "a.parquet", "--output", "out.parquet", "--quiet"]) == 0
+        assert pq.read_table("out.parquet").equals(table)
+
+
+def test_settings_of_kinds_hold_for_columns_of_tables(
+    place: Callable[..., None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    place(user="invalid = 'last'\nlocale = 'xx'")
+    pq.write_table(pa.table({"id": ["10", "9", "?"]}), "a.parquet")
+    words = ["check", "-q", "--field", "id:hex,r", "a.parquet"]
+    assert invoke(words) == 0
+    assert invoke([*words, "--invalid", "error"]) == 2
+    assert "'?'" in capfd.readouterr().err
 
 
 def test_quotes_are_no_matter_to_plain_lines(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
