@@ -7,6 +7,7 @@ A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow,
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -49,6 +50,8 @@ _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
 _LEAST_MEMORY = 1 << 16
 """Bytes that a sort takes which is to use temporary files."""
+_READ_AT_ONCE = 4
+"""The most tables whose keys are decoded at once."""
 _BATCH_BYTES = 4 << 20
 """Bytes of keys that are decoded at once."""
 
@@ -222,16 +225,21 @@ def _all_items(
     apart: Sequence[Apart] | None,
 ) -> list[FixedItems | TextItems]:
     """The items of all tables. apart: groups that two items stand for; None for none."""
-    found: list[FixedItems | TextItems] = []
-    try:
-        for number, one in enumerate(opened):
-            groups = apart[number] if apart else None
-            found.append(_items_of(number, one, form, order, partial(progress, number), groups))
-    except BaseException:
-        for source in found:
-            source.close()
-        raise
-    return found
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
+        made = [
+            pool.submit(
+                _items_of, number, one, form, order, partial(progress, number), apart[number] if apart else None
+            )
+            for number, one in enumerate(opened)
+        ]
+    if all(future.exception() is None for future in made):
+        return [future.result() for future in made]
+    for future in made:
+        if future.exception() is None:
+            future.result().close()
+    raise next(filter(None, (future.exception() for future in made)))
 
 
 def _items_of(

@@ -140,6 +140,12 @@ class TableWriter(ABC):
         """The bytes behind all groups, which lie at byte `start`."""
 
 
+def with_valid_names(schema: pa.Schema) -> pa.Schema:
+    """The schema. Raises ValueError for names that are not UTF-8."""
+    str(schema)
+    return schema
+
+
 @contextmanager
 def arrow_errors(name: str, way_out: str = "the file may be damaged: copy or write it again") -> Iterator[None]:
     """Errors of Arrow in the body as InputErrors of the file `name`."""
