@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from gpumerge_cli import DisorderError, InputError, UsageError, merge_tables, sort_table
+from gpumerge_cli import DisorderError, InputError, TextKey, UsageError, merge_tables, sort_table
 from gpumerge_cli.arrays import merged_positions as merged_positions_module
 from gpumerge_cli.arrays import taken_rows
 from gpumerge_cli.arrays.merged_positions import merged_positions
@@ -248,6 +248,14 @@ def test_kinds_of_text() -> None:
     assert sort_table(table, "size:size")["row"].to_list() == [2, 0, 3, 1]
     assert sort_table(table, "size:size,r", nulls="first")["row"].to_list() == [1, 3, 0, 2]
     assert merge_tables([table[2:], table[:1]], ["size:size", "row"])["row"].to_list() == [2, 0, 3]
+    key = TextKey("size", null_values=["n/a"], nulls="first", invalid="last")
+    more = pl.DataFrame({"size": ["5k", "n/a", "big", "1"], "row": [0, 1, 2, 3]})
+    assert sort_table(more, ("size", key))["row"].to_list() == [1, 3, 0, 2]
+    assert sort_table(more, [("size:r", key), "row"])["row"].to_list() == [1, 0, 3, 2]
+    with pytest.raises(UsageError, match="by row: values of type int64 are no texts; leave the TextKey out"):
+        sort_table(more, ("row", key))
+    with pytest.raises(UsageError, match="'list' needs a list"):
+        sort_table(more, "size:list")
     with pytest.raises(InputError, match="table 1, row 1: size: 'big' is not a size"):
         merge_tables([table, pl.DataFrame({"size": ["1", "big"], "row": [1, 2]})], "size:size")
 

@@ -48,7 +48,8 @@ def merge_tables(
     by:
         The column that rows are sorted by, or a list of several, the first one first. Each is a name, ("name",
         "descending"), or "name:r" as in `--field`, with "a.b" for the field b of a struct a. Texts compare by their
-        bytes; "name:size", "name:time" and the other kinds of data/manual/keys.md compare what they say.
+        bytes; "name:size", "name:time" and the other kinds of data/manual/keys.md compare what they say. A TextKey has
+        the parameters of a kind: ("name", TextKey("time", zone="Europe/Paris")).
     nulls:
         The place of nulls, "first" or "last", which a descending order does not turn round. In pandas, NaN and NaT are
         nulls; elsewhere NaN is the largest number.

@@ -20,14 +20,19 @@ from gpumerge_cli.formats.tables.key_columns import (
     KeyColumn,
     NullPlace,
     check_once,
+    is_text,
     named_columns,
     plain_values,
     stored_array,
 )
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rules import LineOrder
 
 Direction = Literal["ascending", "descending"]
-By = str | tuple[str, Direction] | Iterable[str | tuple[str, Direction]]
-"""A column, or several in a list, each by its name and options as --field has them, or with its direction."""
+NamedKey = str | tuple[str, Direction | TextKey]
+"""A column by its name and options as --field has them, or with its direction or the kind of its texts."""
+By = NamedKey | Iterable[NamedKey]
+"""A column, or several in a list."""
 Values = Sequence[Any]
 """The values of a column in each table, ChunkedArrays."""
 _DIRECTIONS = ("ascending", "descending")
@@ -68,34 +73,45 @@ def columns_named(schema: pa.Schema, by: By, nulls: NullPlace) -> tuple[KeyColum
     """The columns by which rows of a schema compare. Raises UsageError."""
     if nulls not in ("first", "last"):
         raise UsageError(f"nulls={short_repr(nulls)} is not a place", way_out='use "first" or "last"')
-    found = [
-        column
-        for text, descending in named(by)
-        for column in named_columns(schema, [text], "by", reverse=descending, nulls=nulls)
-    ]
+    found = []
+    for text, how in named(by):
+        columns = named_columns(schema, [text], "by", reverse=how == "descending", nulls=nulls)
+        found += [_with_rule(column, how) if column.kind or isinstance(how, TextKey) else column for column in columns]
     check_once(found, "by")
     return tuple(found)
 
 
-def named(by: Any) -> list[tuple[str, bool]]:
-    """Each name and whether it descends, as the caller gives them. Raises UsageError for anything else."""
-    listed = [by] if isinstance(by, str) or _has_direction(by) else by
-    found = []
+def _with_rule(column: KeyColumn, how: Direction | TextKey | None) -> KeyColumn:
+    """The column with all parameters of its kind. Raises UsageError for values that are no texts."""
+    if not is_text(column.type):
+        what = f"by {column.name}: values of type {column.type} are no texts"
+        raise UsageError(what, way_out="leave the TextKey out")
+    word = next((word for word, kind in TEXT_KINDS.items() if kind.name == column.kind), None)
+    key = how if isinstance(how, TextKey) else TextKey(word)  # type: ignore[arg-type]
+    order = key.order(descending=column.reverse).text
+    assert order is not None
+    [rule] = order.keys
+    return replace(column, rule=rule if rule.nulls else replace(rule, nulls=column.nulls))
+
+
+def named(by: Any) -> list[tuple[str, Direction | TextKey | None]]:
+    """Each name and what stands beside it, as the caller gives them. Raises UsageError for anything else."""
+    listed = [by] if isinstance(by, str) or _is_pair(by) else by
+    found: list[tuple[str, Direction | TextKey | None]] = []
     for one in listed if isinstance(listed, Iterable) else ():
-        if isinstance(one, str):
-            found.append((one, False))
-        elif _has_direction(one):
-            found.append((one[0], one[1] == "descending"))
-        else:
-            way_out = 'give names, "name:r", or ("name", "descending")'
+        if not isinstance(one, str) and not _is_pair(one):
+            way_out = 'give names, "name:r", ("name", "descending") or ("name", TextKey(...))'
             raise UsageError(f"by: {short_repr(one)} is not the name of a column", way_out=way_out)
+        found.append((one, None) if isinstance(one, str) else one)
     if not found:
         raise UsageError(f"by={short_repr(by)} names no column", way_out='give by="name", or by=["name", "other"]')
     return found
 
 
-def _has_direction(one: Any) -> bool:
-    return isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) and one[1] in _DIRECTIONS
+def _is_pair(one: Any) -> bool:
+    if not isinstance(one, tuple) or len(one) != 2 or not isinstance(one[0], str):
+        return False
+    return isinstance(one[1], TextKey) or one[1] in _DIRECTIONS
 
 
 def _fixed(column: KeyColumn, values: Values, threads: int | None) -> tuple[KeyColumn, Values]:
@@ -149,11 +165,11 @@ def _indices(column: KeyColumn, values: Values) -> Values:
 
 def _of_kind(column: KeyColumn, values: Values, threads: int | None) -> Values:
     """The images of texts that are read as values of a kind. Raises UsageError, and InputError for an invalid text."""
-    word = next(word for word, kind in TEXT_KINDS.items() if kind.name == column.kind)
-    key = TextKey(word, nulls=column.nulls)  # type: ignore[arg-type]
+    assert column.rule is not None
+    order = Order.lines(LineOrder((column.rule,), stable=True))
     arrays = [np.array([text or b"" for text in _texts(array)], "S") for array in values]
     try:
-        images = text_images(arrays, key.order(descending=column.reverse), threads or cores())
+        images = text_images(arrays, order, threads or cores())
     except InputError as error:
         where = error.where.replace("array", "table").replace("index", "row")
         raise InputError(f"{column.name}: {error.what}", where=where, way_out="leave its rows out") from None

@@ -85,6 +85,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "info": (
         ("gpumerge info", "Show devices, versions, and auto's picks."),
         ("gpumerge info --config", "Show every setting, and its source."),
-        ("gpumerge info --field time mon.parquet tue.parquet", "Show row groups, and where the files overlap."),
+        ("gpumerge info --field id monday.parquet tuesday.parquet", "Show row groups, and where the files overlap."),
     ),
 }

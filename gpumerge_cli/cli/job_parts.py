@@ -9,7 +9,15 @@ from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns
 from gpumerge_cli.cli.fields import SelectedKeys, find_keys, header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.key_sources import with_parameters
-from gpumerge_cli.cli.keyspec import KeySpec, line_order, parse_key, parse_sort_word
+from gpumerge_cli.cli.keyspec import (
+    KeySpec,
+    is_symbols,
+    line_order,
+    parse_key,
+    parse_sort_word,
+    split_columns,
+    symbols_of,
+)
 from gpumerge_cli.cli.options.groups import (
     ClusterOptions,
     CountOptions,
@@ -27,7 +35,8 @@ from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Margin
-from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.order.key_kinds import KINDS
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.units import parse_size
 
 if TYPE_CHECKING:
@@ -37,6 +46,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.settings import GroupSize
     from gpumerge_cli.launch import LaunchRequest
 
+_OF_KINDS = ("nulls", "null_values", "invalid", "thousands", "decimal", "zone", "year", "time_format", "order_list")
+"""The options for values of keys that are texts, or null."""
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
 
 
@@ -80,6 +91,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         records=record_options(options, keys.fields),
         schema=options.schema,
         nulls=nulls_of_columns(options, keys),
+        kinds=kinds_of_columns(options, keys, files),
     )
 
 
@@ -88,9 +100,23 @@ def nulls_of_columns(options: OrderOptions, keys: SelectedKeys) -> Literal["firs
     return (options.nulls or "last") if keys.fields else "last"
 
 
+def kinds_of_columns(options: OrderOptions, keys: SelectedKeys, files: Sequence[str]) -> tuple[LineKey, ...]:
+    """See Items.kinds. Raises as with_parameters does."""
+    if not keys.fields:
+        return ()
+    words = [word for text in keys.fields for word in split_columns(text)]
+    written = [word.rpartition(":")[2] for word in words if ":" in word]
+    symbols = {symbol for one in written if is_symbols(one) for symbol in symbols_of(one)}
+    named = tuple(LineKey(kind.name) for kind in KINDS if kind.symbol in symbols and not kind.draws)
+    return with_parameters(LineOrder(named, stable=True), options.changed(nulls=None), files).keys
+
+
 def options_of_lines(options: OrderOptions, keys: SelectedKeys) -> OrderOptions:
-    """The options that are rules of lines: the place of nulls is none if keys are typed columns."""
-    return options.changed(nulls=None) if keys.fields and options.nulls else options
+    """The options that are rules of lines: without those for nulls and kinds if keys are typed columns."""
+    if not keys.fields:
+        return options
+    none = {name: () if name == "null_values" else None for name in _OF_KINDS}
+    return options.changed(given=options.given - set(_OF_KINDS), **none)
 
 
 def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:

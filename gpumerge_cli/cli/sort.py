@@ -13,6 +13,7 @@ from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import (
     job_to_output,
+    kinds_of_columns,
     margin_of,
     nulls_of_columns,
     options_of_lines,
@@ -89,8 +90,15 @@ def _items(command: SortCommand) -> Items:
         if has_columns:
             what = "binary items have no header and no columns of lines"
             raise UsageError(what, way_out=f"leave {' and '.join(_options_of_columns(command))} out")
-        nulls = nulls_of_columns(options, command.keys)
-        return Items(options.format, options.dtype, reverse=command.order.reverse, records=records, nulls=nulls)
+        return Items(
+            options.format,
+            options.dtype,
+            command.order if command.order.locale else None,
+            command.order.reverse,
+            records=records,
+            nulls=nulls_of_columns(options, command.keys),
+            kinds=kinds_of_columns(options, command.keys, command.files),
+        )
     chosen = chosen_format(options.format, command.files, command.keys.columns)
     return Items(
         chosen.name,

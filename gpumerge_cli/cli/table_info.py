@@ -33,14 +33,20 @@ def run_table_info(options: InfoOptions) -> None:
 
 
 def _facts(options: InfoOptions) -> TablesFacts:
+    from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.kinds.lookup import format_of_suffix
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.formats.registry import layout_of
 
     items = Items(records=RecordRequest(fields=options.field), nulls=options.nulls or "last")
-    layouts = [layout_of(name, items, number) for number, name in enumerate(options.files)]
-    for layout, name in zip(layouts, options.files, strict=True):
-        if layout.format.holds != "rows":
+    layouts = []
+    for number, name in enumerate(options.files):
+        one = format_of_suffix(suffix_of(name))
+        if one is None or one.holds == "rows":
+            layouts.append(layout_of(name, items, number))
+            one = layouts[-1].format
+        if one.holds != "rows":
             what = f"{shown(name)} is not a table: it has no schema and no row groups"
             raise UsageError(what, way_out="name a .parquet or .arrow file; gpumerge check reads other files")
     with ExitStack() as stack:

@@ -29,17 +29,16 @@ def purpose_of(job: Job) -> Purpose:
         job.resources.folders,
         is_ordered=sorts or (job.operation.check and not job.operation.lenient),
         copies=_copies(job),
+        checks=job.operation.check,
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
     )
 
 
 def _copies(job: Job) -> bool:
-    """Whether a job writes all rows of its inputs to one output, and checks their order."""
+    """Whether a job merges all rows of its inputs into one output."""
     operation = job.operation
-    is_whole = (
-        operation.kind == "merge" and operation.keeps_sizes and operation.ranks is None and operation.join is None
-    )
-    return is_whole and operation.check and not operation.lenient and job.output.parts is None
+    is_whole = operation.keeps_sizes and operation.ranks is None and operation.join is None
+    return operation.kind == "merge" and is_whole and not operation.lenient and job.output.parts is None
 
 
 def merge_of_runs(job: Job) -> Job:

@@ -221,6 +221,8 @@ class Purpose:
     """Whether the output is in order, or the job fails."""
     copies: bool = False
     """Whether all rows go to one output, so that groups of them may be copied."""
+    checks: bool = True
+    """Whether the order of rows is checked."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
 

@@ -11,7 +11,7 @@ from gpumerge_cli.formats.header_lines import HeaderLines, HeaderRule
 from gpumerge_cli.formats.line_ends import LineEnds
 from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.schema import Schema
-from gpumerge_cli.order.rules import NEWLINE, LineOrder
+from gpumerge_cli.order.rules import NEWLINE, LineKey, LineOrder
 
 Certainty = Literal["named", "requested", "implied"]
 """named: --format names it. requested: an option for its files is given; the name of another file overrides it.
@@ -59,6 +59,8 @@ class Items:
     """The columns of files that have them by name, if they differ."""
     nulls: Literal["first", "last"] = "last"
     """The place of nulls in typed columns of rows, which no reversed order changes."""
+    kinds: tuple[LineKey, ...] = ()
+    """The rules for the texts of such columns as values of kinds, one for each kind that keys name."""
     columns: tuple[str, ...] = ()
     """The names that `schema` gives; () if the inputs of the job say them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 
 from gpumerge_cli.formats.input import SeekableInput
 
@@ -32,6 +31,8 @@ class Returns:
     def place(self, copy: SeekableInput, position: int) -> int:
         """The byte of the file, counted from its first item, that is byte `position` of the copy, header included."""
         position = min(position, self._starts[-1])
+        from bisect import bisect_right  # a merge does not need it
+
         piece = bisect_right(self._starts, position) - 1
         start = self._starts[piece]
         left_out = 0

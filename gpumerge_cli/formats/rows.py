@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 from typing import IO, TYPE_CHECKING, Any
@@ -113,8 +113,9 @@ class RowFormat(Format):
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, layout.purpose, settings)
         apart = self._apart(tables, form, settings) if layout.purpose.copies else None
+        checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = _all_items(opened, form, order, progress, apart)
+            found = _all_items(opened, form, order, progress, apart, checks=checks)
         except WrongRangeError:
             apart = None
             found = _all_items(opened, form, order, progress, apart)
@@ -237,17 +238,17 @@ def _all_items(
     order: Order,
     progress: Callable[[int, float], None],
     apart: Sequence[Apart] | None,
+    *,
+    checks: bool = True,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. apart: groups that two items stand for; None for none."""
+    """The items of all tables. apart: groups that two items stand for; None for none. checks: their keys are read."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
-        made = [
-            pool.submit(
-                _items_of, number, one, form, order, partial(progress, number), apart[number] if apart else None
-            )
-            for number, one in enumerate(opened)
-        ]
+        made = []
+        for number, one in enumerate(opened):
+            make = partial(_items_of, number, one, form, order, partial(progress, number), checks=checks)
+            made.append(pool.submit(make, apart[number] if apart else None))
     if all(future.exception() is None for future in made):
         return [future.result() for future in made]
     for future in made:
@@ -263,23 +264,30 @@ def _items_of(
     order: Order,
     progress: Callable[[float], None],
     apart: Apart | None,
+    *,
+    checks: bool,
 ) -> FixedItems | TextItems:
-    """The items of table `number`, in a temporary file."""
-    from gpumerge_cli.formats.tables.apart import items_of_rows
+    """The items of table `number`, in a temporary file. apart, checks: see _all_items."""
+    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
     from gpumerge_cli.formats.tables.cursor import batch_rows
-    from gpumerge_cli.formats.tables.table import arrow_errors
+    from gpumerge_cli.formats.tables.table import reading
 
     table = origin.table
     columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
 
     def write(out: IO[bytes]) -> None:
-        batches = table.batches(columns, 0, batch_rows(table, columns, _BATCH_BYTES))
+        def batches(group: int = 0) -> Iterator[Any]:
+            return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
+
+        if apart is not None and not checks:
+            made = items_as_stated(number, table, batches, form, apart)
+        else:
+            made = items_of_rows(number, table, batches(), form, apart)
         done = 0
-        with arrow_errors(table.name):
-            for items, rows in items_of_rows(number, table, batches, form, apart):
-                out.write(items)
-                done += rows
-                progress(rows / table.rows)
+        for items, rows in reading(table.name, made):  # errors of writing are not those of the table
+            out.write(items)
+            done += rows
+            progress(rows / table.rows)
         if done != table.rows:
             what = f"it has {done} rows, and says that it has {table.rows}"
             raise InputError(what, where=table.name, way_out="copy or write it again")

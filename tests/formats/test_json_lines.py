@@ -304,6 +304,11 @@ def test_beside_rows(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
         assert f"{name} is binary, but a.jsonl holds JSON Lines; convert one of them" in found
 
 
+def test_info_says_that_it_is_no_table(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    Path("a.jsonl").write_bytes(b'{"k":1}\n')
+    assert "a.jsonl is not a table: it has no schema" in error("info a.jsonl", capfdbinary)
+
+
 def test_jq_has_the_same_order(seed: int, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     jq = needs.program("jq")
     draw = random.Random(seed)

@@ -187,8 +187,9 @@ INPUT = (
 ORDER = (
     Option(
         "field", "Order", _ORDERED,
-        "Keys by name, as city,amount:r: columns of CSV, or fields of structured .npy files or of a --dtype with "
-        "fields. After a colon: any -k option letters; only r for records; or a kind, as id:hex or id:hex,r (a column "
+        "Keys by name, as city,amount:r: columns of CSV, fields of structured .npy files or of a --dtype with "
+        "fields, or paths in JSON Lines, as user.name. After a colon: any -k option letters; only r for records; or a "
+        "kind, as id:hex or id:hex,r (a column "
         "named r then needs its own --field). Column names imply --csv and --header 1, "
         "unless the suffix means binary items; the header may come from a pipe. A "
         "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
@@ -297,7 +298,7 @@ ORDER = (
     Option(
         "nulls", "Order", _KEYED,
         "The place of keys that are empty or in --null-values, whatever -r says. By default it is last for the kinds "
-        "behind a colon, and for nulls of tables; for other keys an empty key is one as any.",
+        "behind a colon, and for nulls of tables and JSON; for other keys an empty key is one as any.",
         kind="text", choices=("first", "last"), project=True,
     ),
     Option(

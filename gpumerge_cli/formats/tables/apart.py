@@ -29,6 +29,10 @@ KeyRange = tuple[bytes, bytes]
 """The images of the least and the greatest first key of a group."""
 
 
+_NO_KEYS: KeyRange = (b"", b"")
+"""The range of a group without rows."""
+
+
 class WrongRangeError(Exception):
     """Keys of a group are not in order, or not where its statistics say."""
 
@@ -54,15 +58,22 @@ def groups_apart(tables: Sequence[Table], form: Form, takes: Callable[[Table, in
         return None  # images do not compare as bytes
     ranges: list[list[KeyRange]] = []
     for one_table in tables:
-        found = [key_range(one_table, number, form) for number in range(len(one_table.group_rows))]
+        found = [
+            key_range(one_table, number, form) if rows else _NO_KEYS for number, rows in enumerate(one_table.group_rows)
+        ]
         known = [one for one in found if one is not None]
         if len(known) < len(found):
             return None
         ranges.append(known)
     everything = sorted(
-        (*one, of_table, number) for of_table, some in enumerate(ranges) for number, one in enumerate(some)
+        (*one, of_table, number)
+        for of_table, some in enumerate(ranges)
+        for number, one in enumerate(some)
+        if one is not _NO_KEYS
     )
-    apart = [{number for number in range(len(table.group_rows)) if takes(table, number)} for table in tables]
+    apart = [
+        {number for number, rows in enumerate(table.group_rows) if rows and takes(table, number)} for table in tables
+    ]
     for walk, is_forward in ((everything, True), (everything[::-1], False)):
         # The farthest ends of groups before this one: of all tables, and of all but the table of that one.
         farthest: list[tuple[bytes, int]] = []
@@ -109,6 +120,34 @@ def items_of_rows(
                 yield form.items(piece.slice(len(piece) - 1), references(number, high - 1, 1) | END), 0
             yield b"", high - low
         at += batch.num_rows
+
+
+def items_as_stated(
+    number: int, table: Table, batches_from: Callable[[int], Iterator[Any]], form: Form, apart: Apart
+) -> Iterator[tuple[Any, int]]:
+    """The same, by what statistics say of groups that are apart: their rows are not read.
+
+    batches_from: all rows from a group on. form: of one key with images of one size.
+    """
+    group, groups = 0, len(table.group_rows)
+    while group < groups:
+        at, rows = table.starts[group], table.group_rows[group]
+        if group in apart.groups:
+            least, greatest = apart.ranges[group]
+            yield form.item(least, references(number, at, 1) | WHOLE), 0
+            yield form.item(greatest, references(number, at + rows - 1, 1) | END), rows
+            group += 1
+            continue
+        group = next((one for one in range(group, groups) if one in apart.groups), groups)
+        end = table.starts[group]
+        batches = batches_from(bisect_right(table.starts, at) - 1) if at < end else iter(())
+        while at < end:
+            batch = next(batches, None)
+            if batch is None:  # fewer rows than the file says
+                return
+            batch = batch.slice(0, min(batch.num_rows, end - at))
+            yield form.items(batch, references(number, at, batch.num_rows)), batch.num_rows
+            at += batch.num_rows
 
 
 def _pieces(table: Table, at: int, rows: int) -> Iterator[tuple[int, int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -95,7 +96,7 @@ class Gather:
             if stop < len(found) and not found[stop] & END:
                 inputs, rows = places(found[stop : stop + 1])
                 table = self._tables[int(inputs[0])]
-                yield WholeGroup(table, table.starts.index(int(rows[0])), int(inputs[0]))
+                yield WholeGroup(table, bisect_right(table.starts, int(rows[0])) - 1, int(inputs[0]))
             at = stop + 1
 
     def references(self, items: Bytes) -> NDArray[np.uint64]:

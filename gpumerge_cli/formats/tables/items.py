@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.formats.tables.images import (
     fixed_images,
     fixed_of_value,
@@ -92,18 +92,24 @@ class Form:
         if self.is_fixed:
             return FixedRowOrder.by_columns(self.keys, native=self.native, piece=piece)
         rules = tuple(
-            LineKey(
-                key.column.kind or "bytes",
-                number,
+            replace(
+                key.column.rule or LineKey("bytes"),
+                start_field=number,
                 end_field=number,
                 reverse=key.reverse,
                 name=key.name,
-                nulls=key.column.nulls if key.column.kind else "",
+                nulls=key.column.nulls if key.column.rule else "",
             )
             for number, key in enumerate(self.keys)
         )
         order = LineOrder(rules, MARK, stable=True, terminator=NUL)
         return TextRowOrder("lines", rules=order, keys_of_rows=self.keys, piece=piece)
+
+    def item(self, image: bytes, found: Any) -> bytes:
+        """The item with an image of the only key, which has one size. found: its reference."""
+        if self.native:
+            return bytes(np.array([int.from_bytes(image, "big"), *found], np.uint64))
+        return image + bytes(found)
 
     def items(self, rows: Any, found: Any) -> Any:
         """The items of rows as one buffer of bytes. rows: a RecordBatch or Table with the keys. found: references."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import KINDS, KeyKind
+from gpumerge_cli.order.rules import LineKey
 from gpumerge_cli.suggestions import did_you_mean, did_you_mean_column
 
 if TYPE_CHECKING:
@@ -39,13 +40,18 @@ class KeyColumn:
     """Whether values descend. Nulls do not change their place."""
     nulls: NullPlace = "last"
     """The place of nulls. NaN is no null: it is the largest number."""
-    kind: str = ""
-    """The name of the kind of key that texts are read as, see order.key_kinds; "" if values compare as they are."""
+    rule: LineKey | None = None
+    """The kind of key that texts are read as, with its parameters; None if values compare as they are."""
 
     @property
     def name(self) -> str:
         """The path as --field has it."""
         return ".".join(self.path)
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind of key that texts are read as, see order.key_kinds; "" if there is none."""
+        return "" if self.rule is None else self.rule.compare
 
     @property
     def fixed_bytes(self) -> int | None:
@@ -69,19 +75,32 @@ def key_columns(schema: pa.Schema, layout: Layout) -> tuple[KeyColumn, ...]:
         raise UsageError(
             "rows need a key", way_out=f"name one of their columns as the key (--field): {_listed(schema)}"
         )
-    return named_columns(
-        schema, layout.key.fields, layout.key.option, reverse=layout.items.reverse, nulls=layout.items.nulls
+    items, option = layout.items, layout.key.option
+    found = named_columns(
+        schema, layout.key.fields, option, reverse=items.reverse, nulls=items.nulls, kinds=items.kinds
     )
+    texts = [column.name for column in found if is_text(column.type) and not column.kind]
+    if texts and items.line_order.locale:
+        what = f"--locale: the texts in {', '.join(texts)} compare by their bytes"
+        raise UsageError(what, way_out="leave it out")
+    return found
 
 
 def named_columns(
-    schema: pa.Schema, texts: Sequence[str], option: str, *, reverse: bool = False, nulls: NullPlace = "last"
+    schema: pa.Schema,
+    texts: Sequence[str],
+    option: str,
+    *,
+    reverse: bool = False,
+    nulls: NullPlace = "last",
+    kinds: Sequence[LineKey] = (),
 ) -> tuple[KeyColumn, ...]:
-    """The columns that texts name as --field does: "a.b:r,c". reverse: turns the order of each round.
+    """The columns that texts name as --field does: "a.b:r,c".
 
+    reverse: turns the order of each round. kinds: the rules of kinds; others have those without parameters.
     Raises UsageError for a column that is not there, is named twice or has no order, and for unknown options.
     """
-    found = [column for text in texts for column in _columns_of(schema, text, option, reverse, nulls)]
+    found = [column for text in texts for column in _columns_of(schema, text, option, reverse, nulls, kinds)]
     check_once(found, f"{option} {','.join(texts)}")
     return tuple(found)
 
@@ -95,9 +114,9 @@ def check_once(columns: Sequence[KeyColumn], where: str) -> None:
 
 
 def key_column(
-    schema: pa.Schema, name: str, option: str, *, reverse: bool = False, nulls: NullPlace = "last", kind: str = ""
+    schema: pa.Schema, name: str, option: str, *, reverse: bool = False, nulls: NullPlace = "last"
 ) -> KeyColumn:
-    """The column of this name, a dot between a struct and its field. kind: see KeyColumn.
+    """The column of this name, a dot between a struct and its field.
 
     Raises UsageError if it is not there or has no order.
     """
@@ -113,7 +132,7 @@ def key_column(
     if not _has_order(values):
         way_out = "name one of its fields, as " + f"{name}.{values.field(0).name}" if _is_struct(values) else ""
         raise UsageError(f"{option} {name}: values of type {type} have no order", way_out=way_out or _way_out(schema))
-    return KeyColumn(path, values, reverse, nulls, kind)
+    return KeyColumn(path, values, reverse, nulls)
 
 
 def key_array(column: KeyColumn, table: Any) -> Any:
@@ -180,13 +199,16 @@ def _decoded(array: Any) -> Any:
     return array.dictionary_decode()
 
 
-def _columns_of(schema: pa.Schema, text: str, option: str, reverse: bool, nulls: NullPlace) -> Iterator[KeyColumn]:
+def _columns_of(
+    schema: pa.Schema, text: str, option: str, reverse: bool, nulls: NullPlace, kinds: Sequence[LineKey]
+) -> Iterator[KeyColumn]:
     """The columns that one text names."""
     for word in _split(schema, text):
         name, symbols = (word, "") if _found(schema, word) else _parted(word)
         column = key_column(schema, name, option, nulls=nulls)
         kind, descends = _options(symbols, f"{option} {word}", column.type)
-        yield KeyColumn(column.path, column.type, descends != reverse, nulls, kind)
+        rule = next((one for one in kinds if one.compare == kind), LineKey(kind)) if kind else None
+        yield KeyColumn(column.path, column.type, descends != reverse, nulls, rule)
 
 
 def _split(schema: pa.Schema, text: str) -> Iterator[str]:

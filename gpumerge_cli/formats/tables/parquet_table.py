@@ -13,6 +13,8 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.key_columns import values_type
+from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import ParquetFooter
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
@@ -52,8 +54,8 @@ class ParquetTable(Table):
     def stored(self) -> Stored:
         """See Table."""
         groups = tuple(
-            sum(group.column(number).total_compressed_size for number in range(group.num_columns))
-            for group in self._groups
+            sum(self._chunks(number, leaf).compressed for leaf in range(group.num_columns))
+            for number, group in enumerate(self._groups)
         )
         writer = self.footer.created_by.decode(errors="replace")
         return Stored(self._file.size, writer, stored_columns(self.footer), groups, self._sorted_by())
@@ -69,6 +71,10 @@ class ParquetTable(Table):
             path = tuple(schema.column(first.number).path.split("."))
             found.append(SortedColumn(path, first.descending, first.nulls_first))
         return tuple(found)
+
+    @cached_property
+    def _chunks(self) -> ChunkReader:
+        return ChunkReader(self.footer)
 
     def read(self, start: int, size: int) -> bytes:
         """Bytes of the file. Raises InputError if it ends before."""
@@ -89,27 +95,25 @@ class ParquetTable(Table):
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
-        number = self._leaf(path)
-        if number is None:
-            return True
-        for group in self._groups:
-            facts = group.column(number).statistics
-            if facts is None or not facts.has_null_count or facts.null_count:
-                return True
-        return False
+        leaf = self._leaf(path)
+        return leaf is None or any(self._chunks(group, leaf).nulls != 0 for group in range(len(self._groups)))
 
     def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
         """See Table."""
-        number = self._leaf(path)
-        facts = None if number is None else self._groups[group].column(number).statistics
-        if facts is None or not facts.has_null_count:
+        leaf = self._leaf(path)
+        if leaf is None:
             return None
-        try:
-            if facts.has_min_max:
-                return facts.min, facts.max, facts.null_count > 0
-        except (pa.ArrowException, ValueError, OverflowError, ImportError):  # beyond Python's dates
+        facts, type = self._chunks(group, leaf), self.schema.field(path[0]).type
+        for name in path[1:]:
+            type = values_type(type).field(name).type
+        if facts.nulls is None:
             return None
-        return (None, None, True) if facts.null_count == self.group_rows[group] else None
+        if facts.nulls == self.group_rows[group]:
+            return None, None, True
+        if facts.least is None or facts.greatest is None:
+            return None
+        least, greatest = (value_of(type, facts.physical, one) for one in (facts.least, facts.greatest))
+        return None if least is None or greatest is None else (least, greatest, facts.nulls > 0)
 
     def _leaf(self, path: Sequence[str]) -> int | None:
         """The number of a column among the leaves of the schema; None for one that is not a leaf."""
@@ -137,7 +141,7 @@ class ParquetTable(Table):
             if leaf is None or not (pa.types.is_string(field.type) or pa.types.is_binary(field.type)):
                 continue
             if self.schema.get_field_index(field.name) == number and all(
-                _has_short_dictionary(group.column(leaf)) for group in self._groups
+                _has_short_dictionary(self._chunks(group, leaf)) for group in range(len(self._groups))
             ):
                 found.append(field.name)
         return found
@@ -147,6 +151,6 @@ class ParquetTable(Table):
         return ParquetTable(self._file)
 
 
-def _has_short_dictionary(column: Any) -> bool:
+def _has_short_dictionary(column: ChunkFacts) -> bool:
     """Whether a column of a group is a dictionary that is much shorter than its values."""
-    return bool(column.has_dictionary_page and column.total_uncompressed_size <= _SHORT * column.num_values)
+    return column.has_dictionary and column.uncompressed <= _SHORT * column.num_values

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LONGEST = 200
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,12 @@ def with_valid_names(schema: pa.Schema) -> pa.Schema:
     """The schema. Raises ValueError for names that are not UTF-8."""
     str(schema)
     return schema
+
+
+def reading(name: str, found: Iterator[_Found]) -> Iterator[_Found]:
+    """The items of an iterator that reads the file `name`, its errors of Arrow as InputErrors."""
+    with arrow_errors(name):
+        yield from found
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def test_groups_that_touch_stay_in_the_order_of_the_inputs(tmp_path: Path) -> No
         (("--row-group-size", "20"), False),
         (("--unique",), False),
         (("--head", "60"), False),
-        (("--no-check",), False),
+        (("--no-check",), True),
     ],
 )
 def test_settings_that_agree(words: tuple[str, ...], is_copied: bool, tmp_path: Path) -> None:
@@ -192,6 +192,31 @@ def test_disorder_is_found(keys: list[int], tmp_path: Path, capsys: pytest.Captu
     assert invoke(["merge", "--field", "key", a, b, "-o", str(tmp_path / "out.parquet")]) == 2
     assert f"{a}: row group 2, row 0" in capsys.readouterr().err
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_no_check_reads_no_keys_of_copied_groups(tmp_path: Path) -> None:
+    """Their statistics alone give them their places; other groups are merged."""
+    a = write(tmp_path / "a.parquet", table_of([*range(40), 3, *range(41, 60), *range(100, 120)]), 20)
+    b = write(tmp_path / "b.parquet", table_of([*range(90, 130), *range(200, 240)]), 20)
+    for field in ("key", "key,row"):
+        found = pq.read_table(merged(tmp_path, "--field", field, "--no-check", a, b)).column("key").to_pylist()
+        assert len(found) == 160
+        if field == "key":
+            keys = [*range(40), 3, *range(41, 60), *sorted([*range(90, 130), *range(100, 120)]), *range(200, 240)]
+            assert found == keys
+
+
+def test_groups_without_rows(tmp_path: Path) -> None:
+    a = tmp_path / "a.parquet"
+    table = table_of(range(40))
+    with pq.ParquetWriter(a, table.schema, compression="zstd") as writer:
+        for low, high in ((0, 0), (0, 20), (20, 20), (20, 40), (40, 40)):
+            writer.write_table(table.slice(low, high - low))
+    b = write(tmp_path / "b.parquet", table_of(range(40, 50)), 20)
+    for words in ((), ("--no-check",)):
+        out = merged(tmp_path, "--field", "key", *words, str(a), b)
+        assert pq.read_table(out).column("key").to_pylist() == list(range(50))
+        assert data_of(out) == data_of(a) + data_of(b)
 
 
 def test_the_report_counts_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -191,3 +193,16 @@ def test_old_timestamps_and_decimals_keep_their_form(tmp_path: Path) -> None:
 def test_help_says_the_usual_size_of_groups() -> None:
     words = " ".join(option.help for option in command("merge").options if option.name == "row-group-size")
     assert f"{GROUP_BYTES >> 20} MiB, but at most {MOST_ROWS:,} rows" in words
+
+
+def test_the_program_does_not_import_pandas(tmp_path: Path) -> None:
+    """pyarrow would, for its first array, which takes longer than a small merge."""
+    library("pandas")
+    a, out = tmp_path / "a.parquet", tmp_path / "out.parquet"
+    pq.write_table(numbers(), a)
+    words = [sys.executable, "-X", "importtime", "-m", "gpumerge_cli", "merge", "--field", "id", str(a), "-o", str(out)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "pyarrow" in loaded
+    assert "pandas.core" not in loaded
+    assert pq.read_table(out).equals(numbers())

@@ -1,0 +1,127 @@
+"""The columns of row groups of Parquet files: their sizes, dictionaries and statistics.
+
+pyarrow tells all of that, too, but ends the process where the metadata of a column contradict each other.
+"""
+
+from __future__ import annotations
+
+import struct
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.formats.tables import thrift
+from gpumerge_cli.formats.tables.key_columns import values_type
+from gpumerge_cli.formats.tables.parquet_facts import (
+    ColumnField,
+    GroupField,
+    ParquetFooter,
+    column_metadata,
+    damaged_footer,
+    list_in,
+    number_in,
+    value_in,
+)  # fmt: skip
+from gpumerge_cli.formats.tables.thrift import BINARY, STRUCT, DamagedError, Struct
+
+_BOOLEAN, _INT32, _INT64, _INT96, _FLOAT, _DOUBLE, _BYTES, _FIXED_BYTES = range(8)
+_EXACT = Context(prec=100)
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """A column in a row group."""
+
+    physical: int
+    """The number of its type in Parquet."""
+    num_values: int
+    compressed: int
+    """The bytes of its pages."""
+    uncompressed: int
+    has_dictionary: bool
+    nulls: int | None
+    """The number of nulls; None if it is not said."""
+    least: bytes | None
+    """The least value, encoded; None if it is not said."""
+    greatest: bytes | None
+
+
+class ChunkReader:
+    """The columns of all groups of a file. Its functions raise InputError."""
+
+    def __init__(self, footer: ParquetFooter) -> None:
+        self._footer = footer
+        self._groups: dict[int, list[bytes]] = {}
+        self._known: dict[tuple[int, int], ChunkFacts] = {}
+
+    def __call__(self, group: int, leaf: int) -> ChunkFacts:
+        """A column of a group. leaf: its number among the leaves of the schema."""
+        place = group, leaf
+        if place not in self._known:
+            try:
+                self._known[place] = _facts(thrift.read(self._of_group(group)[leaf]))
+            except (DamagedError, IndexError) as error:
+                what = str(error) if isinstance(error, DamagedError) else "a column is missing"
+                raise damaged_footer(self._footer.name, f"row group {group}: {what}") from None
+        return self._known[place]
+
+    def _of_group(self, group: int) -> list[bytes]:
+        if group not in self._groups:
+            fields = dict(thrift.fields(self._footer.groups[group]))
+            self._groups[group] = list(thrift.structs(list_in(fields, GroupField.columns)))
+        return self._groups[group]
+
+
+def value_of(type: pa.DataType, physical: int, data: bytes) -> Any:
+    """The value of an Arrow type that statistics encode, in a form that Arrow takes; None if it cannot be told."""
+    type = values_type(type)
+    is_decimal = pa.types.is_decimal(type)
+    try:
+        if physical == _BOOLEAN:
+            return bool(data[0])
+        if physical in (_INT32, _INT64):
+            if len(data) != (4 if physical == _INT32 else 8) or pa.types.is_date64(type):
+                return None
+            number = int.from_bytes(data, "little", signed=not pa.types.is_unsigned_integer(type))
+            if pa.types.is_unsigned_integer(type):
+                number &= (1 << type.bit_width) - 1
+            return _decimal(number, type) if is_decimal else number
+        if physical in (_FLOAT, _DOUBLE):
+            return struct.unpack("<f" if physical == _FLOAT else "<d", data)[0]
+        if physical == _INT96:
+            return None
+        if is_decimal:
+            return _decimal(int.from_bytes(data, "big", signed=True), type)
+        if pa.types.is_float16(type):
+            return struct.unpack("<e", data)[0]
+        is_text = pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type)
+        return data.decode() if is_text else data
+    except (ValueError, struct.error, IndexError):
+        return None
+
+
+def _decimal(number: int, type: Any) -> Decimal:
+    return Decimal(number).scaleb(-type.scale, _EXACT)
+
+
+def _facts(chunk: Struct) -> ChunkFacts:
+    column = column_metadata(chunk)
+    statistics: Struct = {}
+    if ColumnField.statistics in column:
+        statistics = value_in(column, ColumnField.statistics, STRUCT)
+    physical = number_in(column, ColumnField.type)
+    # Old writers compare bytes in orders of their own.
+    ids = (6, 5) if 6 in statistics else (2, 1) if physical in (_INT32, _INT64, _FLOAT, _DOUBLE) else (6, 5)
+    least, greatest = (value_in(statistics, id, BINARY) if id in statistics else None for id in ids)
+    return ChunkFacts(
+        physical,
+        number_in(column, ColumnField.num_values),
+        number_in(column, ColumnField.total_compressed_size),
+        number_in(column, ColumnField.total_uncompressed_size),
+        ColumnField.dictionary_page_offset in column,
+        number_in(statistics, 3) if 3 in statistics else None,
+        least,
+        greatest,
+    )
