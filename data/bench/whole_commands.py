@@ -20,25 +20,28 @@ PROGRAM = f"{sys.executable} -m gpumerge_cli"
 
 
 class Took(NamedTuple):
-    """The seconds of a command: by the clock, and of all processors."""
+    """The seconds of a command: by the clock, and of all processors. memory: the most megabytes that it held."""
 
     wall: float
     processors: float
+    memory: float
 
 
 class Series(NamedTuple):
-    """The seconds of several runs of a command. processors: the median."""
+    """The seconds of several runs of a command. processors: the median. memory: the most megabytes of any."""
 
     median: float
     fastest: float
     slowest: float
     processors: float
+    memory: float
 
     @classmethod
     def of(cls, turns: Sequence[Took]) -> Series:
         """The times of several runs."""
         walls = [turn.wall for turn in turns]
-        return cls(median(walls), min(walls), max(walls), median(turn.processors for turn in turns))
+        processors, memory = median(turn.processors for turn in turns), max(turn.memory for turn in turns)
+        return cls(median(walls), min(walls), max(walls), processors, memory)
 
     def beside(self, first: Series) -> tuple[str, str]:
         """The medians by the clock and of all processors as texts, each with its ratio to that of `first`."""
@@ -69,7 +72,7 @@ def run(command: Sequence[str] | str, out: Path | None = None) -> Took:
     with open(out or os.devnull, "wb") as file:
         process = subprocess.Popen(command, shell=isinstance(command, str), env=environment(), stdout=file)
         _, status, used = os.wait4(process.pid, 0)
-    took = Took(time.perf_counter() - start, used.ru_utime + used.ru_stime)
+    took = Took(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000)
     process.returncode = os.waitstatus_to_exitcode(status)
     if status:
         raise SystemExit(f"{command}: exit {process.returncode}")
