@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from gpumerge_cli.formats.tables.parquet_facts import chunks_of, column_metadata
 from gpumerge_cli.formats.tables.parquet_footer import composed, split  # noqa: E402
 from gpumerge_cli.formats.tables.thrift import I32, LIST, STRUCT, Field, ListValue  # noqa: E402
 
+ROOT = Path(__file__).parents[3]
 DAY = dt.datetime(2024, 2, 29, 12, 30, 15, 5)
 ARRAYS = {
     "bool": pa.array([True, False, None]),
@@ -103,3 +106,11 @@ def test_a_missing_column(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": [1]}), out)
     with pytest.raises(InputError, match="row group 0: a column is missing"):
         ChunkReader(split(out.getvalue())[0])(0, 1)
+
+
+@pytest.mark.parametrize("cases", [100, pytest.param(20_000, marks=pytest.mark.thorough)])
+def test_damaged_files(cases: int, seed: int) -> None:
+    """In a process of its own, which a fault may end."""
+    words = [sys.executable, "-m", "tests.fuzz_tables", "--cases", str(cases), "--seed", str(seed)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout[-100:], done.stderr[-2000:])

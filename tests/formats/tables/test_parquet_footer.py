@@ -7,7 +7,7 @@ import decimal
 import io
 import random
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,7 @@ from gpumerge_cli.formats.tables.parquet_facts import (  # noqa: E402
 )  # fmt: skip
 from gpumerge_cli.formats.tables.parquet_footer import composed, split  # noqa: E402
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of, taken  # noqa: E402
-
-
-def encoded(table: Any, **settings: Any) -> bytes:
-    out = io.BytesIO()
-    pq.write_table(table, out, **{"write_page_index": True, **settings})
-    return out.getvalue()
+from tests.formats.tables.random_parquet import encoded, table_of  # noqa: E402
 
 
 def joined(
@@ -48,31 +43,6 @@ def joined(
         data += group.data
         assert len(group.data) == group.facts.size
     return bytes(data) + composed(template, placed, len(data), sorting)
-
-
-def table_of(rng: random.Random, rows: int, *, nested: bool = True) -> Any:
-    def some(draw: Callable[[], Any]) -> list[Any]:
-        return [None if rng.random() < 0.1 else draw() for _ in range(rows)]
-
-    names = [f"name {number}" for number in range(20)]
-    columns = {
-        "id": pa.array([rng.randrange(1 << 40) for _ in range(rows)], pa.int64()),
-        "small": pa.array(some(lambda: rng.randrange(-99, 99)), pa.int16()),
-        "price": pa.array(some(rng.random), pa.float64()),
-        "name": pa.array(some(lambda: rng.choice(names)), pa.string()),
-        "bytes": pa.array(some(lambda: rng.randbytes(rng.randrange(9))), pa.binary()),
-        "yes": pa.array(some(lambda: rng.random() < 0.5), pa.bool_()),
-        "day": pa.array(some(lambda: dt.date(2024, 1, 1 + rng.randrange(31))), pa.date32()),
-        "at": pa.array(some(lambda: dt.datetime(2024, 1, 1, 0, 0, rng.randrange(60))), pa.timestamp("us", "UTC")),
-        "cost": pa.array(some(lambda: decimal.Decimal(rng.randrange(9999)).scaleb(-2)), pa.decimal128(9, 2)),
-    }
-    if nested:
-        columns["tags"] = pa.array(
-            some(lambda: [rng.choice(names) for _ in range(rng.randrange(4))]), pa.list_(pa.string())
-        )
-        points = some(lambda: {"x": rng.randrange(9), "y": None})
-        columns["point"] = pa.array(points, pa.struct({"x": pa.int32(), "y": pa.float64()}))
-    return pa.table(columns)
 
 
 def read_duckdb(path: Path) -> Any:
