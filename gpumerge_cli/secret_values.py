@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from gpumerge_cli.units import visible
+from gpumerge_cli.units import in_short, visible
 from gpumerge_cli.urls import is_url, shown
 
 _SHORT = 3
@@ -40,7 +40,7 @@ def conceal(name: str, value: str) -> None:
     """From now on, `concealed` shows `name` in place of the value, and of paths that are made from it."""
     global _pattern
     for text, instead, form in _shapes(name, value):
-        for spelling in (text, repr(text), repr(text)[1:-1], visible(text)):
+        for spelling in (text, repr(text), repr(text)[1:-1], visible(text), in_short(text)):
             if len(spelling) > _SHORT and spelling not in _forms:
                 _forms[spelling], _names[spelling] = form.format(re.escape(spelling)), instead
     _pattern = None

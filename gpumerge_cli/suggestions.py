@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from gpumerge_cli.units import quoted_value
+
 _AHEAD = re.compile(r"^(?:-+|[A-Z]+_)")
 _SHORT = 4
 _ALIKE, _ALIKE_IF_SHORT = 0.7, 0.6
@@ -66,6 +68,7 @@ def did_you_mean_column(name: str, columns: Mapping[str, str], way_out: str) -> 
 def without_value(text: str, value: str, name: str) -> str:
     """`text` with `name` in place of a variable's value, which may be secret, and of each of the value's words."""
     for one in filter(str.strip, (value, *sorted(value.split(), key=len, reverse=True))):
-        text = text.replace(repr(one), name)
+        for shown in (repr(one), quoted_value(one)):
+            text = text.replace(shown, name)
         text = re.sub(rf"(?<![\w-]){re.escape(one)}(?!\w)", lambda _: name, text)
     return text

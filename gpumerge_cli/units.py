@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.urls import redacted
 
 TYPE_CHECKING = False  # see gpumerge_cli
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 _BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_LONGEST_VALUE = 80  # characters
 _LARGE_EXPONENT = re.compile(r"e[+-]?\d{4,}", re.IGNORECASE)
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b|)\s*", re.IGNORECASE)
 
@@ -23,7 +25,9 @@ def parse_size(text: str, option: str) -> int:
     """
     found = _SIZE.fullmatch(text)
     if found is None:
-        raise UsageError(f"{option}: {text!r} is not a size", way_out="write for example 256M, 2GiB or 1500000")
+        raise UsageError(
+            f"{option}: {quoted_value(text)} is not a size", way_out="write for example 256M, 2GiB or 1500000"
+        )
     number, prefix, unit = found.groups()
     scale = _DECIMAL if unit.lower() == "b" else _BINARY
     return int(float(number) * scale[prefix.lower()])
@@ -77,6 +81,18 @@ def format_counted(count: int, noun: str) -> str:
 def visible(text: str) -> str:
     """`text` with escapes for line breaks, undecodable bytes and control characters that a terminal would obey."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+def quoted_value(text: str) -> str:
+    """A value in a message: as the user gave it, within quotes, on one line, and in short if it is long."""
+    quote = '"' if "'" in text and '"' not in text else "'"
+    return f"{quote}{in_short(text)}{quote}"
+
+
+def in_short(text: str) -> str:
+    """The same without quotes. A password of an address is left out, which could not be known by a part of it."""
+    text = redacted(text)
+    return visible(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}...")
 
 
 def visible_lines(text: str) -> str:

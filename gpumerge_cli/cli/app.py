@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
-from gpumerge_cli.cli.failures import describe_failure
+from gpumerge_cli.cli.failures import describe_failure, with_short_values
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.setting_files import anything_set
 from gpumerge_cli.cli.signals import handle_signals, stop_signal
-from gpumerge_cli.errors import Interrupted, OutputError, UsageError, lack_of_descriptors
+from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, lack_of_descriptors
 from gpumerge_cli.urls import redacted
 
 _CLOSED_PIPE = 128 + signal.SIGPIPE
@@ -71,7 +71,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
             from gpumerge_cli.cli.application import invoke_typer
 
             return invoke_typer(arguments, invoke)
-    except UsageError as error:
+    except GpumergeError as error:
         raise (error if settings is None else settings.placed(error)) from error
 
 
@@ -105,6 +105,7 @@ def _guarded(work: Callable[[], int], arguments: Sequence[str], traceback_option
         if stopped_by is not None and not isinstance(error, Interrupted):
             error = Interrupted(stopped_by)
         message, code = describe_failure(error, traceback_option)
+        message = with_short_values(message, arguments)
         if sys.stderr is None:
             return code
         try:

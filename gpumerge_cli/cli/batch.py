@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.messages import print_message
 from gpumerge_cli.cli.options.typed import BatchOptions
 from gpumerge_cli.errors import GpumergeError, UsageError, as_os_error, input_error
-from gpumerge_cli.units import format_counted, visible
+from gpumerge_cli.units import format_counted, quoted_value, visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.batch.spec import BatchJob, JobCommand, Limits
@@ -26,7 +26,9 @@ def run_batch(options: BatchOptions) -> None:
     jobs, joblog, report = options.file, options.joblog, options.report
     resume = options.resume or options.resume_failed
     if report is not None and os.path.splitext(report)[1].lower() != ".jsonl":
-        raise UsageError(f"--report: {report!r} has no suffix of JSON lines", way_out="end the name in .jsonl")
+        raise UsageError(
+            f"--report: {quoted_value(report)} has no suffix of JSON lines", way_out="end the name in .jsonl"
+        )
 
     from gpumerge_cli.batch.spec import Limits
     from gpumerge_cli.engine.resources import default_memory

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.options.typed import BenchOptions
 from gpumerge_cli.cli.parse import parse_counts, parse_words
 from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, input_error
-from gpumerge_cli.units import visible
+from gpumerge_cli.units import quoted_value, visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.compare.bench_cases import Case, Preset
@@ -53,7 +53,7 @@ def _measure(options: BenchOptions) -> BenchReport:
     words = KERNELS if options.kernels is None else parse_words(options.kernels, "--kernels")
     for word in words:
         if word not in KERNELS:
-            raise UsageError(f"--kernels: unknown kernel {word!r}", way_out=f"use {', '.join(KERNELS)}")
+            raise UsageError(f"--kernels: unknown kernel {quoted_value(word)}", way_out=f"use {', '.join(KERNELS)}")
     # Start-up is not part of a bench, so a GPU is worth it at any size.
     selected = select(options.backend, options.device, Order.of("int32"), None)
     chosen = selected.backend

@@ -31,6 +31,7 @@ from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.foreign import JSON
 from gpumerge_cli.order.key_kinds import LETTERS, TYPED_WORDS
 from gpumerge_cli.suggestions import did_you_mean_column
+from gpumerge_cli.units import quoted_value
 from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def _means_name(text: str, number: re.Match[str] | None, header: Header, option:
         what = f"{option} {text}: there is no field 0, unless line 1 is a header that has this name"
         raise UsageError(what, way_out=f"count from 1, or add {_header_option(option)} for the name")
     raise UsageError(
-        f"{option} {text} means field {at}, or the field {name!r} if line 1 is a header",
+        f"{option} {text} means field {at}, or the field {quoted_value(name)} if line 1 is a header",
         way_out=f"add {_header_option(option)} for the name, or {_no_header_option(option)} for the number",
     )
 
@@ -263,13 +264,14 @@ def _named_key(text: str, names: Sequence[str] | None, option: str, header: Head
     cut = text.rpartition(":")
     if text in names and cut[0] and cut[0] in names and _VALID.fullmatch(cut[2]):
         raise UsageError(
-            f"{option} {text} means the field {text!r}, or the field {cut[0]!r} with the letters {cut[2]!r}",
+            f"{option} {text} means the field {quoted_value(text)}, or the field {quoted_value(cut[0])} with the "
+            f"letters {quoted_value(cut[2])}",
             way_out=by_number(option),
         )
     if not name or name not in names:
         check_one_kind(text, option, names.__contains__)
         sought = name or written
-        what = f"{option} {text or repr(text)}: {header.title()} has no field {sought!r}"
+        what = f"{option} {text or quoted_value(text)}: {header.title()} has no field {quoted_value(sought)}"
         raise UsageError(what, way_out=_other_names(sought, names, option, header))
     if list(names).count(name) > 1:
         raise UsageError(f"{option} {text}: {header.title()} has {name} more than once", way_out=by_number(option))
@@ -284,10 +286,10 @@ def _other_names(sought: str, names: Sequence[str], option: str, header: Header)
     if _LIKE_JSON.fullmatch(first):
         return JSON.way_out_for(header.find().file)
     if first.lower().startswith("sep=") or not any(names):
-        what = "line 1 is blank" if not any(names) else f"line 1 is {first!r}, which names no field"
+        what = "line 1 is blank" if not any(names) else f"line 1 is {quoted_value(first)}, which names no field"
         skipped = "add --header 2, or remove it" if option in _OF_SORT else "remove it"
         return f"{what}: {skipped}"
-    plain = {name: repr(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
+    plain = {name: quoted_value(name) if _NEEDS_QUOTES.search(name) else name for name in names if name}
     if len(names) == 1 and header.find().takes_separator:
         separator = next((f", as -t {one}" for byte, one in _SEPARATORS.items() if byte in first), "")
         way_out = f"it has one, {plain[first]}; -t says what separates them{separator}"

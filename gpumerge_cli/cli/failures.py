@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterable
 
 from gpumerge_cli.errors import (
     NO_ROOM_TO_LOAD,
@@ -13,7 +14,11 @@ from gpumerge_cli.errors import (
     lacks_memory,
     output_error,
 )
+from gpumerge_cli.units import in_short
 from gpumerge_cli.urls import redacted
+
+_LONG = 1000
+"""A value of more characters is shown in short. Few names of files are as long."""
 
 
 def describe_failure(error: BaseException, traceback_option: str = "--debug") -> tuple[str, int]:
@@ -37,6 +42,15 @@ def describe_failure(error: BaseException, traceback_option: str = "--debug") ->
     if isinstance(error, MemoryError) or no_reason or str(error) == "can't start new thread":
         return "not enough memory; merge less at once, or close other programs", 2
     return f"{type(error).__name__}: {redacted(str(error))}; run again with {traceback_option} for the traceback", 2
+
+
+def with_short_values(message: str, arguments: Iterable[str]) -> str:
+    """`message` with values of options that are long, or have several lines, in short. arguments: the command line."""
+    for word in arguments:
+        for text in (word, word.partition("=")[2], word[2:]):
+            if len(text) > _LONG or "\n" in text:
+                message = message.replace(text, in_short(text))
+    return message
 
 
 def _given() -> str:

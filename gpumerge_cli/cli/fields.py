@@ -29,6 +29,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.units import quoted_value
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class SelectedKeys:
     """Lines of header: named columns imply 1."""
     columns: FormatChoice = FormatChoice()
     """The format whose columns keys are, unless there are none, or the suffixes of files give it."""
+
+    @property
+    def by_name(self) -> bool:
+        """Whether one of `of_lines` is a column by its name in the header."""
+        return any(key.in_header for key in self.of_lines)
 
 
 def find_keys(
@@ -104,7 +110,9 @@ def _paths(texts: Sequence[str], format: str) -> list[list[KeySpec]]:
         found.append([])
         for path, letters in format_named(format).split_keys(text):
             if not path:
-                raise UsageError(f"--field {text!r}: a path is empty", way_out="write names with dots between, as a.b")
+                raise UsageError(
+                    f"--field {quoted_value(text)}: a path is empty", way_out="write names with dots between, as a.b"
+                )
             if not is_symbols(letters):
                 raise unknown_symbols(f"--field {text}", letters)
             found[-1].append(field_key(number, symbols_of(letters), path))

@@ -19,6 +19,7 @@ from gpumerge_cli.cli.keyspec import (
     parse_obsolete_key,
     parse_sort_word,
 )
+from gpumerge_cli.cli.line_settings import without_line_settings
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.model import Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import SortOptions
@@ -181,6 +182,7 @@ class _Reading:
             files = read_names(options.files0_from)
         elif options.files0_from is None and not files:
             files = ("-",)
+        options = without_line_settings(options, files)
         keys = find_keys(options, files, separator, self.keys)
         letters = options.letters | self.sort_words
         order = line_order(

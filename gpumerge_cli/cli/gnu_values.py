@@ -10,6 +10,7 @@ from typing import TypeVar
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LONGEST_SEPARATOR
 from gpumerge_cli.suggestions import did_you_mean
+from gpumerge_cli.units import quoted_value
 
 NUMBER = r"\s*\+?[0-9]+"
 """The pattern of a number as C's strtoumax takes it; use it with re.ASCII."""
@@ -41,7 +42,9 @@ def parse_sort_size(text: str, option: str) -> int:
 
         if re.fullmatch(r".*[0-9]\s*[kmgt](i?b)?\s*", text, re.ASCII | re.IGNORECASE):
             return parse_size(text, option)
-        raise UsageError(f"{option}: invalid size {text!r}", way_out="write for example 500M, 2G, 4096b or 25%")
+        raise UsageError(
+            f"{option}: invalid size {quoted_value(text)}", way_out="write for example 500M, 2G, 4096b or 25%"
+        )
     number = parse_number(found[1] or "1")
     unit = found[2] or found[3] or "K"
     if unit == "b":
@@ -51,14 +54,14 @@ def parse_sort_size(text: str, option: str) -> int:
     else:
         size = number << 10 * (1 + "KMGTPEZY".index(unit.upper()))
     if max(size, number) > _LARGEST_SIZE:
-        raise UsageError(f"{option}: {text!r} is too large", way_out="name less than 16E")
+        raise UsageError(f"{option}: {quoted_value(text)} is too large", way_out="name less than 16E")
     return size
 
 
 def parse_open_files(text: str, option: str, least: int) -> int:
     """The number in `text`. Raises UsageError, naming `option`, below `least` and above the files that can be open."""
     if _WHOLE.fullmatch(text) is None:
-        raise UsageError(f"{option}: invalid number {text!r}", way_out=f"write {least} or more")
+        raise UsageError(f"{option}: invalid number {quoted_value(text)}", way_out=f"write {least} or more")
     number = parse_number(text)
     if number < least:
         raise UsageError(f"{option} {text} is too small", way_out=f"write {least} or more")
@@ -77,7 +80,7 @@ def parse_whole(text: str, option: str, least: int) -> int:
     """The number in `text`, at most SATURATED. Raises UsageError, naming `option`, for a number below `least`."""
     number = parse_number(text) if _WHOLE.fullmatch(text) else None
     if number is None or number < least:
-        raise UsageError(f"{option}: invalid number {text!r}", way_out=f"write {least} or more")
+        raise UsageError(f"{option}: invalid number {quoted_value(text)}", way_out=f"write {least} or more")
     return min(number, SATURATED)
 
 
@@ -89,7 +92,8 @@ def parse_numbers(text: str, option: str) -> tuple[int, ...]:
     for part in text.split(","):
         if _WHOLE.fullmatch(part) is None:
             raise UsageError(
-                f"{option}: invalid list of numbers {text!r}", way_out="write one as 0, several as 0,1, or all"
+                f"{option}: invalid list of numbers {quoted_value(text)}",
+                way_out="write one as 0, several as 0,1, or all",
             )
         numbers.append(min(parse_number(part), SATURATED))
     return tuple(dict.fromkeys(numbers))
@@ -97,15 +101,22 @@ def parse_numbers(text: str, option: str) -> tuple[int, ...]:
 
 def parse_separator(text: str) -> bytes:
     r"""The bytes that -t names; \0 is NUL and \t a tab. Raises UsageError if they cannot stand between fields."""
-    byte = {r"\0": b"\0", r"\t": b"\t"}.get(text) or os.fsencode(text)
+    byte = os.fsencode(text).replace(rb"\0", b"\0").replace(rb"\t", b"\t")
     if not byte:
         raise UsageError("-t is empty", way_out=r"name the text between fields; \0 is NUL, \t a tab")
-    if re.fullmatch(rb"\\[0-9A-Za-z]", byte):
-        raise UsageError(f"-t {text!r} names no byte", way_out=r"write \0 for NUL, \t for a tab, any other byte itself")
+    if re.search(rb"\\[0-9A-Za-z]", byte):
+        raise UsageError(
+            f"-t {quoted_value(text)} has an unknown escape",
+            way_out=r"write \0 for NUL, \t for a tab, any other byte itself",
+        )
     if len(byte) > LONGEST_SEPARATOR:
-        raise UsageError(f"-t {text!r} is longer than {LONGEST_SEPARATOR} bytes", way_out="name a shorter separator")
+        raise UsageError(
+            f"-t {quoted_value(text)} is longer than {LONGEST_SEPARATOR} bytes", way_out="name a shorter separator"
+        )
     if len(byte) > 1 and b"\n" in byte:
-        raise UsageError(f"-t {text!r} has an end of a line in it", way_out="name bytes that stand within a line")
+        raise UsageError(
+            f"-t {quoted_value(text)} has an end of a line in it", way_out="name bytes that stand within a line"
+        )
     return byte
 
 
@@ -120,7 +131,7 @@ def match_word(word: str, words: Mapping[str, _Word], option: str, exit_code: in
     if len(found) != 1:
         trouble = "ambiguous" if found else "invalid"
         way_out = did_you_mean(word, () if found else words, f"use {', '.join(words)}")
-        error = UsageError(f"{option}: {trouble} value {word!r}", way_out=way_out)
+        error = UsageError(f"{option}: {trouble} value {quoted_value(word)}", way_out=way_out)
         error.exit_code = exit_code
         raise error
     return found.pop()

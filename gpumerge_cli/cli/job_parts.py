@@ -18,6 +18,7 @@ from gpumerge_cli.cli.keyspec import (
     split_columns,
     symbols_of,
 )
+from gpumerge_cli.cli.line_settings import OF_KINDS, without_line_settings
 from gpumerge_cli.cli.options.groups import (
     ClusterOptions,
     CountOptions,
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.settings import GroupSize
     from gpumerge_cli.launch import LaunchRequest
 
-_OF_KINDS = ("nulls", "null_values", "invalid", "thousands", "decimal", "zone", "year", "time_format", "order_list")
-"""The options for values of keys that are texts, or null."""
 _PLAIN = (LineOrder(), LineOrder(reverse=True), LineOrder(stable=True), LineOrder(reverse=True, stable=True))
 
 
@@ -71,6 +70,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     """
     from gpumerge_cli.formats.items import Items
 
+    options = without_line_settings(options, files)
     separator = None if options.field_separator is None else parse_separator(options.field_separator)
     written = options.key if requested_columns(options, files).name else [*map(parse_key, options.key)]
     keys = find_keys(options, files, separator, written)
@@ -84,8 +84,9 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         options.reverse,
         keys.header,
         header_prefix(options),
-        options.headers,
-        chosen.certainty,
+        by_name=keys.by_name,
+        headers=options.headers,
+        certainty=chosen.certainty,
         line_ends=options.line_ends or "",
         record_start=options.record_start or "",
         records=record_options(options, keys.fields),
@@ -115,8 +116,8 @@ def options_of_lines(options: OrderOptions, keys: SelectedKeys) -> OrderOptions:
     """The options that are rules of lines: without those for nulls and kinds if keys are typed columns."""
     if not keys.fields:
         return options
-    none = {name: () if name == "null_values" else None for name in _OF_KINDS}
-    return options.changed(given=options.given - set(_OF_KINDS), **none)
+    none = {name: () if name == "null_values" else None for name in OF_KINDS}
+    return options.changed(given=options.given - set(OF_KINDS), **none)
 
 
 def line_order_of(options: OrderOptions, keys: Sequence[KeySpec]) -> LineOrder:

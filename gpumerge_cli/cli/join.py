@@ -11,6 +11,7 @@ from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
 from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys
+from gpumerge_cli.cli.line_settings import without_line_settings
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
@@ -45,6 +46,7 @@ def job_of(options: JoinOptions) -> Job:
         in_words = f"; between columns write commas, as {_COLUMNS_OPTION} id,name"
         more = in_words if options.columns and len(names) > 2 else ""
         raise UsageError(named, way_out=f"a join takes two, A and B{more}")
+    options = without_line_settings(options, names)
     _refuse_paths(options, names)
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))

@@ -12,6 +12,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.shell_words import quoted
 from gpumerge_cli.suggestions import did_you_mean_column
+from gpumerge_cli.units import quoted_value
 
 OPTION = "-o"
 """As coreutils' join has it; other commands have -o for --output."""
@@ -92,7 +93,7 @@ def _by_number(word: str, fields: Fields) -> list[tuple[int, int]]:
 
         takes_names = f"{implied_format().option} takes names; --output names the output"
         raise _is_a_file(word) or UsageError(
-            f"{OPTION}: invalid column {word!r}",
+            f"{OPTION}: invalid column {quoted_value(word)}",
             way_out=f"write 0 for the key, FILE.FIELD as 1.2, or auto; {takes_names}",
         )
     return [(int(found[1]), min(parse_number(found[2]), SATURATED) - 1)]
@@ -134,7 +135,7 @@ class _Headers:
             return [(empty[0] + 1, _NOWHERE)]
         if len(files) == 2 and not self._is_key_of_both(word):
             raise UsageError(
-                f"{OPTION} {word}: both files have a field {word!r}", way_out=f"write 1.{word} or 2.{word}"
+                f"{OPTION} {word}: both files have a field {quoted_value(word)}", way_out=f"write 1.{word} or 2.{word}"
             )
         place = self._place(word, word, files[0])
         if files[0] == 0 and place in self.fields[0]:
@@ -159,7 +160,7 @@ class _Headers:
         if name not in names:
             raise self._unknown(word)
         if list(names).count(name) > 1:
-            what = f"{OPTION} {word}: the header of {'AB'[number]} has {name!r} more than once"
+            what = f"{OPTION} {word}: the header of {'AB'[number]} has {quoted_value(name)} more than once"
             raise UsageError(what, way_out=f"use its number, as {number + 1}.{list(names).index(name) + 1}")
         return list(names).index(name)
 
@@ -172,5 +173,7 @@ class _Headers:
         ]
         choices = f"use 0 for the key, or {', '.join([*dict.fromkeys(known)][:_MOST_SHOWN])}"
         way_out = did_you_mean_column(word, {name: name for name in known}, choices)
-        error = UsageError(f"{OPTION} {word or repr(word)}: no header has a field {word!r}", way_out=way_out)
+        error = UsageError(
+            f"{OPTION} {word or quoted_value(word)}: no header has a field {quoted_value(word)}", way_out=way_out
+        )
         return error if way_out != choices else _is_a_file(word) or error

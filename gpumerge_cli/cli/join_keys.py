@@ -35,6 +35,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import JOIN_LETTERS, LETTERS, TYPED_WORDS
 from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.units import quoted_value
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
@@ -227,7 +228,8 @@ def _numbered(word: str, option: str, text: str) -> KeySpec:
 
         by_name = "--field" if option == "-j" else implied_format().option
         raise UsageError(
-            f"{option}: invalid field number {word!r}", way_out=f"count from 1, as 2 or 1,2n; {by_name} takes names"
+            f"{option}: invalid field number {quoted_value(word)}",
+            way_out=f"count from 1, as 2 or 1,2n; {by_name} takes names",
         )
     number = parse_number(found[1])
     if number == 0:

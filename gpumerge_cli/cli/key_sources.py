@@ -23,7 +23,7 @@ def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]
     for a file that is invalid or cannot be read.
     """
     order = _timed(_separated(_placed(order, options), options), options, files)
-    order = in_locale(order, options.locale)
+    order = in_locale(order, options.locale, given="locale" in options.given)
     names = {key.compare for key in order.keys if key.kind.file_option}
     for kind in KINDS:
         if kind.typed and kind.name not in names and source_parameter(kind) in options.given:

@@ -16,6 +16,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import KINDS, LETTERS, TYPED_WORDS
 from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
 from gpumerge_cli.suggestions import did_you_mean
+from gpumerge_cli.units import quoted_value
 
 _POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{LETTERS}]*)"
 WHOLE_KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
@@ -83,15 +84,19 @@ def unknown_symbols(key: str, written: str, letters: str = LETTERS) -> UsageErro
     """The error for what is written behind the colon of a key. key: with its option. letters: those that it takes."""
     word = written.partition(",")[0]
     if word in TYPED_WORDS:
-        return UsageError(f"{key}: invalid key options {written!r}", way_out=f"write {word}, or {word},r to reverse it")
+        return UsageError(
+            f"{key}: invalid key options {quoted_value(written)}", way_out=f"write {word}, or {word},r to reverse it"
+        )
     if word in _SORT_WORDS:
-        return UsageError(f"{key}: there is no kind of key {word!r}", way_out=f"write its letter, {_SORT_WORDS[word]}")
+        return UsageError(
+            f"{key}: there is no kind of key {quoted_value(word)}", way_out=f"write its letter, {_SORT_WORDS[word]}"
+        )
     if len(word) > 1 and set(word.lower()) - set(letters):
         return UsageError(
-            f"{key}: there is no kind of key {word!r}",
+            f"{key}: there is no kind of key {quoted_value(word)}",
             way_out=did_you_mean(word, TYPED_WORDS, f"use {', '.join(TYPED_WORDS)}, or letters from {letters}"),
         )
-    return UsageError(f"{key}: invalid key options {written!r}", way_out=f"use letters from {letters}")
+    return UsageError(f"{key}: invalid key options {quoted_value(written)}", way_out=f"use letters from {letters}")
 
 
 def check_one_kind(text: str, option: str, is_place: Callable[[str], object]) -> None:
@@ -127,12 +132,12 @@ def parse_key(text: str) -> KeySpec:
         if other is not None and WHOLE_KEY.fullmatch(text.partition(":")[0]):
             raise unknown_symbols(f"-k {text}", other[1])
         raise UsageError(
-            f"-k: invalid key {text!r}",
+            f"-k: invalid key {quoted_value(text)}",
             way_out=f"write F[.C][OPTIONS][,F[.C][OPTIONS]][:KIND], options from {LETTERS}; --field takes names",
         )
     field, char, start, last_field, last_char, end = found.groups()
     if 0 in map(parse_number, (field, char or "1", last_field or "1")):
-        raise UsageError(f"-k {text!r}: there is no field or character 0", way_out="count from 1")
+        raise UsageError(f"-k {quoted_value(text)}: there is no field or character 0", way_out="count from 1")
     symbols = symbols_of(written)
     if written:
         last_field = last_field or field
@@ -172,7 +177,10 @@ def parse_obsolete_key(start: str, end: str | None) -> KeySpec | None:
         return key
     found = _OBSOLETE_END.fullmatch(end)
     if found is None:
-        raise UsageError(f"invalid end {end!r} of the key {start!r}", way_out="write -F[.C][OPTIONS], or use -k")
+        raise UsageError(
+            f"invalid end {quoted_value(end)} of the key {quoted_value(start)}",
+            way_out="write -F[.C][OPTIONS], or use -k",
+        )
     field, char = parse_number(found[1]), parse_number(found[2] or "0")
     # Without characters the key ends ahead of field F: at the end of the one before.
     field -= field > 0 and char == 0

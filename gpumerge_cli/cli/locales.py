@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.order.locale_names import locale_named
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.locale_names import OF_ENVIRONMENT, locale_named, variable_of
 from gpumerge_cli.order.months import month_parameters
 from gpumerge_cli.order.rules import LineKey, LineOrder
 
 _POINT = ord(".")
 
 
-def in_locale(order: LineOrder, named: str | None) -> LineOrder:
+def in_locale(order: LineOrder, named: str | None, *, given: bool = True) -> LineOrder:
     """The order, its texts, numbers and months compared as in a locale.
 
-    named: the value of --locale, None without it. Raises UsageError for an unknown locale.
+    named: the value of --locale, None without it. given: whether the command line has it; a setting changes no order
+    that compares no text. Raises UsageError for an unknown locale.
     """
+    if named == "":
+        raise UsageError("--locale '': no locale has an empty name", way_out="name a locale, C or env")
     by = {name: locale_named(named, name) for name in ("LC_COLLATE", "LC_NUMERIC", "LC_TIME")}
-    if by["LC_COLLATE"]:
+    in_other = replace(order, locale=by["LC_COLLATE"])
+    if by["LC_COLLATE"] and (given or in_other.by_locale):
         from gpumerge_cli.native.locales import open_locale
 
-        open_locale(by["LC_COLLATE"])
-        order = replace(order, locale=by["LC_COLLATE"])
+        with _named_as_given(named, "LC_COLLATE"):
+            open_locale(by["LC_COLLATE"])
+        order = in_other
     if by["LC_NUMERIC"] and any(key.kind.separated for key in order.keys):
-        order = _with_numbers(order, by["LC_NUMERIC"])
+        with _named_as_given(named, "LC_NUMERIC"):
+            order = _with_numbers(order, by["LC_NUMERIC"])
     if by["LC_TIME"] and any(key.compare == "month" for key in order.keys):
-        order = _with_months(order, by["LC_TIME"])
+        with _named_as_given(named, "LC_TIME"):
+            order = _with_months(order, by["LC_TIME"])
     return order
+
+
+@contextmanager
+def _named_as_given(named: str | None, category: str) -> Iterator[None]:
+    """Name the variable in an error about a locale that comes from the environment."""
+    try:
+        yield
+    except UsageError as error:
+        variable = variable_of(category) if named == OF_ENVIRONMENT else ""
+        if not variable:
+            raise
+        what = error.what.replace("--locale ", f"--locale {named}: {variable}=", 1)
+        way_out = error.way_out.replace("name one", f"set {variable} to one", 1)
+        raise UsageError(what, way_out=way_out) from None
 
 
 def _with_numbers(order: LineOrder, name: str) -> LineOrder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.units import quoted_value
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2})|([kmgt]))?|(\d+)\s*(?:\^|\*\*)\s*(\d{1,2})", re.IGNORECASE)
 _MOST_DIGITS = 1000  # Python itself reads a few thousand
@@ -46,7 +47,7 @@ def parse_counts(text: str, option: str, *, repeated: bool = False) -> tuple[int
             continue
         last, factor = others[0], others[1] if len(others) == 2 else 2
         if len(others) > 2 or first < 1 or last < first or factor < 2:
-            raise UsageError(f"{option}: invalid range {word!r}", way_out="write for example 2^10:2^20:4")
+            raise UsageError(f"{option}: invalid range {quoted_value(word)}", way_out="write for example 2^10:2^20:4")
         while first <= last:
             counts.append(first)
             first *= factor
@@ -58,7 +59,9 @@ def parse_count(text: str, option: str) -> int:
 
     Raises UsageError, naming `option`, if `text` is not a whole number.
     """
-    wrong = UsageError(f"{option}: invalid count {text!r}", way_out="write for example 1000000, 1e6, 10M or 2^20")
+    wrong = UsageError(
+        f"{option}: invalid count {quoted_value(text)}", way_out="write for example 1000000, 1e6, 10M or 2^20"
+    )
     found = _COUNT.fullmatch(text.strip().replace("_", "").replace(",", ""))
     if found is None:
         raise wrong

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.job_parts import items_of, launch_of
 from gpumerge_cli.cli.options.typed import PathOptions
 from gpumerge_cli.errors import OutputError, UsageError
-from gpumerge_cli.units import visible
+from gpumerge_cli.units import quoted_value, visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Resources
@@ -67,7 +67,8 @@ def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathRepor
         return None
     if os.path.splitext(output)[1].lower() not in _FIGURES:
         raise UsageError(
-            f"--output: {output!r} has no suffix of a figure", way_out=f"end the name in {' or '.join(_FIGURES)}"
+            f"--output: {quoted_value(output)} has no suffix of a figure",
+            way_out=f"end the name in {' or '.join(_FIGURES)}",
         )
     if os.path.realpath(output) in {os.path.realpath(name) for name in inputs if name != "-"}:
         raise UsageError(f"--output {output} would replace an input", way_out="give it another name")

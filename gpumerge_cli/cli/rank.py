@@ -11,7 +11,7 @@ from gpumerge_cli.cli.parse import parse_count, parse_counts, parse_words
 from gpumerge_cli.cli.perform import check_report_place, run_job
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.results.run import RankReport
-from gpumerge_cli.units import parse_quantile
+from gpumerge_cli.units import parse_quantile, quoted_value
 from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _parse_range(text: str) -> RankRange:
 
     start, colon, stop = text.partition(":")
     if not colon or ":" in stop:
-        raise UsageError(f"--range: invalid range {text!r}", way_out="write A:B, as 0:10, 1e6: or -10:")
+        raise UsageError(f"--range: invalid range {quoted_value(text)}", way_out="write A:B, as 0:10, 1e6: or -10:")
     return RankRange(_rank(start) or 0, _rank(stop))
 
 
@@ -97,5 +97,5 @@ def _quantiles(text: str) -> tuple[str, ...]:
             parse_quantile(word)
         except ValueError:
             way_out = "use numbers from 0 to 1, as 0.5,0.99, or 50%,99%"
-            raise UsageError(f"--quantile: {word!r} is not a quantile", way_out=way_out) from None
+            raise UsageError(f"--quantile: {quoted_value(word)} is not a quantile", way_out=way_out) from None
     return words

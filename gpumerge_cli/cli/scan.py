@@ -13,6 +13,7 @@ from gpumerge_cli.cli.options.commands import COMMANDS
 from gpumerge_cli.cli.options.model import Command, Option, WrittenValue
 from gpumerge_cli.cli.values import OptionValue, read_values, unknown_option
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.units import quoted_value
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options.groups import Options
@@ -23,7 +24,9 @@ ENDING = ("help", "version", "show-completion")
 _MOST_NAMED = 8
 """Options that the error for an ambiguous beginning names."""
 _GNU = "sort"
-"""The command whose options are GNU's: no --no-NAME, and a beginning is unique if it is among GNU's own names."""
+"""The command whose options are GNU's: there is no --no-NAME."""
+_WITH_BEGINNINGS = (_GNU, "join")
+"""Commands in which a beginning is unique if it is among the names that coreutils has."""
 
 
 class Operand(NamedTuple):
@@ -75,7 +78,7 @@ def read_words(row: Command, words: Sequence[str], settings: Settings | None = N
         return None
     most = sum(len(operands) if argument.many else 1 for argument in row.arguments)
     if len(operands) > most:
-        raise UsageError(f"unexpected argument {operands[most]!r}", way_out=f"see {row.path} --help")
+        raise UsageError(f"unexpected argument {quoted_value(operands[most])}", way_out=f"see {row.path} --help")
     for argument in row.arguments:
         if argument.required and not operands:
             raise UsageError(f"{argument.metavar} is missing", way_out=f"see {row.path} --help")
@@ -176,7 +179,7 @@ def _completed(row: Command, written: str) -> str:
     """
     found = {name: meant for name, meant in _long_names(row).items() if name.startswith(written)}
     short = {name: option for name, (option, _) in found.items() if name == f"--{option.gnu_name}"}
-    if row.name == _GNU and short:
+    if row.name in _WITH_BEGINNINGS and short:
         found = {name: found[name] for name in short}
     meant = {*found.values()}
     if len(meant) > 1:

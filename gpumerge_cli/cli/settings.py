@@ -17,7 +17,7 @@ from gpumerge_cli.cli.options.commands import COMMANDS, options_of
 from gpumerge_cli.cli.options.model import Command, Option, WrittenValue
 from gpumerge_cli.cli.setting_files import PREFIX, project_file, set_variables, user_file
 from gpumerge_cli.dataclass import dataclass, field
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 from gpumerge_cli.secret_values import conceal
 from gpumerge_cli.suggestions import nearest, without_value
 from gpumerge_cli.urls import is_url
@@ -92,11 +92,15 @@ class Settings:
                 values = value if isinstance(value, list) else [value]
                 yield option, [one if isinstance(one, bool) else str(one) for one in values]
 
-    def placed(self, error: UsageError) -> UsageError:
+    def placed(self, error: GpumergeError) -> GpumergeError:
         """`error`, with the source of the setting if it is about an option whose value is a setting."""
         named = re.findall(r"(?<![\w-])--?[A-Za-z0-9][a-z0-9-]*", str(error))
-        source = next((self.used[name] for name in named if name in self.used), "")
-        if not source or error.where:
+        name = next((name for name in named if name in self.used), "")
+        if not name or isinstance(error, DisorderError):  # whose way out is a command
+            return error
+        source = self.used[name]
+        if error.where or not isinstance(error, UsageError):
+            error.way_out += f" ({name} is set by {source})"
             return error
         what = error.what
         if source in self.environ:

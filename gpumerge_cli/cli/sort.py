@@ -105,6 +105,7 @@ def _items(command: SortCommand) -> Items:
         lines=command.order,
         header_lines=command.keys.header,
         header_prefix=header_prefix(options),
+        by_name=command.keys.by_name,
         headers=options.headers,
         schema=options.schema,
         certainty=chosen.certainty,

@@ -12,6 +12,7 @@ from gpumerge_cli.cli.options.model import Command, Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import OPTION_TYPES
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.suggestions import did_you_mean, nearest
+from gpumerge_cli.units import quoted_value
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options.groups import Options
@@ -84,14 +85,14 @@ def make_options(
     for options that do not go together.
     """
     given = frozenset(given)
-    values = {**_defaults(row), **named}
+    values = {**defaults_of(row), **named}
     check_conflicts(row, values, given)
     written = tuple(one for one in sequence if one in ("key", "field"))
     return OPTION_TYPES[row.name]({**values, "command": row.name, "given": given, "sequence": written})
 
 
 @cache
-def _defaults(row: Command) -> dict[str, Value]:
+def defaults_of(row: Command) -> dict[str, Value]:
     """The values of options and arguments that are not given. Texts are read as if they were given."""
     values: dict[str, Value] = {one.parameter: () if one.many else "" for one in row.arguments}
     for option in row.options:
@@ -110,7 +111,7 @@ def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
     text, written = value, written or option.names[0]
     if option.choices and not option.gnu and text not in option.choices:
         way_out = did_you_mean(text, option.choices, f"use {', '.join(option.choices)}")
-        raise UsageError(f"{written}: invalid value {text!r}", way_out=way_out)
+        raise UsageError(f"{written}: invalid value {quoted_value(text)}", way_out=way_out)
     if option.kind == "files":
         return parse_open_files(text, written, option.least)
     if option.kind == "number":
@@ -123,7 +124,9 @@ def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
         if option.gnu:  # GNU sort takes 0
             return parse_sort_size(text, written)
         if option.name != "memory" and "%" in text:
-            raise UsageError(f"{written}: {text!r} is a share of the host's memory", way_out="write for example 2G")
+            raise UsageError(
+                f"{written}: {quoted_value(text)} is a share of the host's memory", way_out="write for example 2G"
+            )
         return parse_memory(text, written)
     if option.kind == "count":
         from gpumerge_cli.cli.parse import parse_count
@@ -134,7 +137,7 @@ def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
 
 def _given_twice(written: str, first: WrittenValue, other: WrittenValue) -> UsageError:
     """The error for two values of an option that takes one. written: the option."""
-    what = f"{written} is given twice, as {first!r} and as {other!r}"
+    what = f"{written} is given twice, as {quoted_value(str(first))} and as {quoted_value(str(other))}"
     return UsageError(what, way_out=f"leave one {written} out")
 
 

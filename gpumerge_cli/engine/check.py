@@ -139,18 +139,28 @@ class _KnownHeader:
     items: Items
     header: tuple[str, bytes] | None = None
     columns: Sequence[HeaderLine] = ()
-    """The last line of a header whose lines begin with a prefix."""
+    """The last line of a header that may differ in others."""
 
     def check(self, inputs: Inputs) -> None:
         """Raise InputError if the file's header differs where all must have the same."""
         (source,) = inputs.sources
         if not inputs.layout.format.names_in_header or not isinstance(source, LineSource) or not source.header_count:
             return
+        if self.items.headers == "first" and not self.items.by_name:
+            return
         if self.items.header_prefix:
+            from gpumerge_cli.engine.header_columns import columns_way_out
             from gpumerge_cli.engine.header_union import union_of
 
             columns = lines_of_header(source, inputs.written)[-1:]
-            union_of([self.columns, columns], b"", has_names=True)
+            way_out = partial(columns_way_out, layout=inputs.layout)
+            union_of([self.columns, columns], b"", has_names=True, way_out=way_out)
+            self.columns = self.columns or columns
+        elif self.items.by_name and self.items.headers != "identical":
+            from gpumerge_cli.engine.header_columns import check_columns
+
+            columns = lines_of_header(source, inputs.written)[-1:]
+            check_columns([*self.columns, *columns], inputs.layout)
             self.columns = self.columns or columns
         elif self.items.headers == "identical":
             header = source.name, inputs.shown_header(source)

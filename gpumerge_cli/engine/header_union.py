@@ -6,7 +6,7 @@ VCF and SAM say what some lines mean: a line that defines an ID belongs to it, a
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -24,7 +24,8 @@ _KIND = re.compile(rb"##[^=]+(?==)|@[A-Z]{2}(?=\t)")
 _FIRST = (_VERSION, b"@HD\t")
 """Lines that go out once, ahead of all others: VCF's version, the newest one, and SAM's first line, as it is first."""
 _FIRST_KEYS = {(begin,) for begin in _FIRST}
-_WAY_OUT = "make them alike, or take the header of the first file with --headers first"
+ALIKE = "make them alike, or take the header of the first file with --headers first"
+"""The way out for two lines of which one alone may go out."""
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,26 @@ class HeaderLine:
     """FILE:LINE."""
 
 
-def union_of(headers: Sequence[Sequence[HeaderLine]], separator: bytes, *, has_names: bool) -> list[HeaderLine]:
+def union_of(
+    headers: Sequence[Sequence[HeaderLine]],
+    separator: bytes,
+    *,
+    has_names: bool,
+    way_out: Callable[[bytes, bytes], str] = lambda line, other: ALIKE,
+) -> list[HeaderLine]:
     """The lines of all headers, each once. Raises InputError if two of them contradict each other.
 
     separator: between fields; a last line that has one, and no ID, names the columns, and stays the last one.
-    has_names: the last line names them in any case.
+    has_names: the last line names them in any case. way_out: of two lines of columns that differ.
     """
     columns: HeaderLine | None = None
     bodies = []
     for header in headers:
         body = list(header)
-        if body and (has_names or _names_columns(body[-1].text, separator)):
+        if body and (has_names or is_line_of_columns(body[-1].text, separator)):
             last = body.pop()
             if columns is not None and last.text != columns.text:
-                raise _two_columns(last, columns)
+                raise differing(last, columns, way_out(last.text, columns.text))
             columns = columns or last
         bodies.append(body)
     if columns is None and len({header[-1].text for header in headers if header}) == 1:
@@ -62,7 +69,8 @@ def union_of(headers: Sequence[Sequence[HeaderLine]], separator: bytes, *, has_n
     return [*_in_order(bodies, lines), *([columns] if columns is not None else [])]
 
 
-def _names_columns(text: bytes, separator: bytes) -> bool:
+def is_line_of_columns(text: bytes, separator: bytes) -> bool:
+    """Whether the last line of a header names columns: it has several fields, and defines nothing."""
     return separator in text and not text.startswith(b"##") and _key(text) == text
 
 
@@ -94,7 +102,7 @@ def _distinct(bodies: Sequence[Sequence[HeaderLine]]) -> dict[Hashable, HeaderLi
         elif isinstance(key, tuple) and len(key) > 1:
             kind, name = (_shown(part) for part in key)
             what = f"it defines {kind} {name} in another way than {known.where}"
-            raise InputError(what, where=line.where, way_out=_WAY_OUT)
+            raise InputError(what, where=line.where, way_out=ALIKE)
     return lines
 
 
@@ -139,10 +147,12 @@ def _in_order(bodies: Sequence[Sequence[HeaderLine]], lines: dict[Hashable, Head
             first += 1
 
 
-def _two_columns(line: HeaderLine, known: HeaderLine) -> InputError:
+def differing(line: HeaderLine, known: HeaderLine, way_out: str) -> InputError:
+    """The error for two lines of columns."""
     shown, other = shown_apart(line.text, known.text)
-    what = f"its columns {shown} differ from those of {known.where}, {other}"
-    return InputError(what, where=line.where, way_out=_WAY_OUT)
+    return InputError(
+        f"its columns {shown} differ from those of {known.where}, {other}", where=line.where, way_out=way_out
+    )
 
 
 def _shown(text: bytes) -> str:

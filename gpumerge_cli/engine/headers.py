@@ -16,7 +16,8 @@ from gpumerge_cli.formats.line_source import BOM, LineSource
 if TYPE_CHECKING:
     from gpumerge_cli.engine.header_union import HeaderLine
 
-_TAB, _HASH = b"\t", b"#"
+_TAB = b"\t"
+_PREFIXES = (b"#", b"@")  # of headers of VCF and of SAM
 
 
 def new_head(sources: Sequence[LineSource], written: Written, layout: Layout) -> bytes | None:
@@ -31,14 +32,20 @@ def new_head(sources: Sequence[LineSource], written: Written, layout: Layout) ->
         shown = written.shown or bytes
         names = [source.name for source in sources]
         same_headers([*zip(names, map(shown, heads), strict=True)], layout)
-    if rule != "union" or len({*filter(None, heads)}) < 2:
+    if rule == "identical" or not any(heads):
+        return None
+    from gpumerge_cli.engine.header_columns import check_columns, columns_way_out
+
+    headers = [lines_of_header(source, written) for source in sources]
+    check_columns([lines[-1] for lines in headers if lines], layout)
+    if rule != "union":
         return None
     from gpumerge_cli.engine.header_union import union_of
 
     separator = layout.items.line_order.separator
     has_names = layout.format.names_in_header and layout.items.header_lines > 0
-    headers = [lines_of_header(source, written) for source in sources]
-    union = union_of(headers, _TAB if separator is None else separator, has_names=has_names)
+    way_out = partial(columns_way_out, layout=layout)
+    union = union_of(headers, _TAB if separator is None else separator, has_names=has_names, way_out=way_out)
     mark = BOM if sources[0].mark or heads[0].startswith(BOM) else b""
     return mark + b"".join(line.raw for line in union)
 
@@ -71,17 +78,39 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
         why = _difference(header, first, layout)
         number, line, its = _first_difference(header, first)
         shown, first_shown = shown_apart(line, its)
-        by_name = "add --schema union, " if layout.format.has_schemas else ""
-        way_out = f"give all files the same columns and header, {by_name}or join them by a key with gpumerge join"
-        if not layout.items.header_prefix and all(header.removeprefix(BOM).startswith(_HASH) for _, header in given):
-            way_out = "if all lines that begin with # are headers, use --header-prefix '#' and --headers union or first"
-        if layout.items.header_prefix:
-            way_out = "give all files the same header, or add --headers union or --headers first"
+        way_out = _way_out(header, first, layout, [text for _, text in given])
         raise InputError(
             f"its header {shown} differs {f'only by {why} ' if why else ''}from that of {first_name}, {first_shown}",
             where=f"{name}:{number}",
             way_out="change one of them: names of columns are compared by all their bytes" if why else way_out,
         )
+
+
+def _way_out(header: bytes, first: bytes, layout: Layout, given: Sequence[bytes]) -> str:
+    """The way out for two headers that differ. given: all headers."""
+    from gpumerge_cli.engine.header_columns import by_schema, columns_way_out, names_columns
+
+    (*comments, last), (*its, its_last) = (_bare_lines(text) for text in (header, first))
+    named = names_columns(last, layout) and names_columns(its_last, layout)
+    other = columns_way_out(last, its_last, layout) if named else ""
+    by_name = other if other == by_schema(layout, last) else ""
+    if layout.items.header_prefix:
+        if by_name:
+            return f"{by_name}{' and --headers union' if comments != its else ''}"
+        return "give all files the same header, or add --headers union or --headers first"
+    for prefix in _PREFIXES:
+        if all(text.removeprefix(BOM).startswith(prefix) for text in given):
+            text = prefix.decode()
+            shown = f"'{text}'" if text == "#" else text
+            way = f"use --header-prefix {shown} and --headers union or first"
+            return f"if all lines that begin with {text} are headers, {way}"
+    by_name = f"{by_name}, " if by_name else ""
+    return f"give all files the same columns and header, {by_name}or join them by a key with gpumerge join"
+
+
+def _bare_lines(header: bytes) -> list[bytes]:
+    """The lines of a header without their ends, at least one."""
+    return header.removeprefix(BOM).replace(b"\r", b"").removesuffix(b"\n").split(b"\n")
 
 
 def _first_difference(header: bytes, other: bytes) -> tuple[int, bytes, bytes]:

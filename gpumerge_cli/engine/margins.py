@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.formats.output import refuse_inputs, same_output
-from gpumerge_cli.order.equals import SETS, Margin
+from gpumerge_cli.order.equals import SETS, TITLE, Margin
 
 
 def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
@@ -19,7 +21,7 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         return margin, inputs
     format, name = inputs.layout.format, inputs.sources[0].name
     if margin.count is not None:
-        comments, head = _comments(inputs)
+        comments, head = _ahead_of_names(inputs)
         column = format.counted(margin, head, inputs.order, inputs.written)
         if column is None:
             what = f"--count writes beside plain lines of text, and this file is {format.word}"
@@ -35,11 +37,16 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
 def _named(margin: Margin, title: str, inputs: Inputs) -> tuple[Margin, Inputs]:
     """The same with a column of the names of inputs."""
     layout, names = inputs.layout, [source.name for source in inputs.sources]
-    comments, head = _comments(inputs)
+    comments, head = _ahead_of_names(inputs)
     found = layout.format.named(title, names, head, inputs.order)
     if found is None:
         what = f"--source writes beside text, and this file is {layout.format.word}"
         raise UsageError(what, where=names[0], way_out="leave it out, or convert the files to text")
+    if not title:
+        raise UsageError("--source= names no column", way_out="write --source alone, or --source=NAME")
+    if title != TITLE and not layout.items.header:
+        what = f"--source={title}: the files have no header, which would name the column"
+        raise UsageError(what, way_out="write --source alone, or say how many lines the header has by --header")
     return replace(margin, names=found.names), replace(inputs, new_head=comments + found.head)
 
 
@@ -53,6 +60,31 @@ def _comments(inputs: Inputs) -> tuple[bytes, bytes]:
     count = next((at for at, line in enumerate(lines[:last]) if not line.removeprefix(BOM).startswith(prefix)), last)
     comments = b"".join(line + end for line in lines[:count])
     return comments, inputs.head[len(comments) :]
+
+
+def _ahead_of_names(inputs: Inputs) -> tuple[bytes, bytes]:
+    """The part of a header ahead of the names of columns, and these; b"" if no line names columns.
+
+    The prefix of a line of columns belongs to the former, so that the line begins with it in the output, too.
+    """
+    comments, head = _comments(inputs)
+    items, end = inputs.layout.items, inputs.order.end
+    mark, line = BOM * head.startswith(BOM), head.removeprefix(BOM).removesuffix(end)
+    if not items.header_prefix or items.header_lines or not line.startswith(items.header_prefix):
+        return comments, head
+    if not inputs.layout.format.names_in_header and not _has_fields_of_items(inputs, line):
+        return comments + head, b""
+    return comments + mark + items.header_prefix, head[len(mark) + len(items.header_prefix) :]
+
+
+def _has_fields_of_items(inputs: Inputs, line: bytes) -> bool:
+    """Whether a line of a header has one prefix, and as many fields as the first item has."""
+    items, end = inputs.layout.items, inputs.order.end
+    first = next((source.item_at(0).split(end)[0] for source in inputs.sources if source.size), None)
+    if first is None or line.removeprefix(items.header_prefix).startswith(items.header_prefix):
+        return False
+    fields = partial(inputs.layout.format.fields_of_header, items=items)
+    return len(fields(line)) == len(fields(first))
 
 
 def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:

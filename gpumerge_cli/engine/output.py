@@ -6,12 +6,13 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.resources import available_memory, cores
 from gpumerge_cli.engine.task import PartTotal
-from gpumerge_cli.engine.writers import CountingWriter, SinkWriter
+from gpumerge_cli.engine.writers import CountedRowWriter, CountingWriter, SinkWriter
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
@@ -58,6 +59,7 @@ class Output:
         self.names = names
         self.sizes = sizes
         self._operation = job.operation
+        self._order = inputs.order
         self.sinks: list[Sink] = []
         self._counts: Sink | None = None
         self._all: list[Sink] = []  # with the counts
@@ -101,9 +103,17 @@ class Output:
 
     def writer(self, *, planned: bool, start: int = 0) -> SinkWriter:
         """A writer of items to the sinks, and of counts to theirs. planned, start: see SinkWriter."""
+        margin = self._operation.margin
+        if margin is not None and margin.count == "apart" and self._counts is None:
+            return CountedRowWriter(self.sinks, self._items_in)
         if self._counts is None:
             return SinkWriter(self.sinks, planned=planned, start=start)
         return CountingWriter(self.sinks, self._counts)
+
+    def _items_in(self, data: Bytes) -> int:
+        """The number of whole items in bytes."""
+        known = self._order.count(len(data))
+        return bytes(data).count(self._order.end) if known is None else known
 
     @property
     def grid(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from gpumerge_cli.backends.base import CountingWorkspace
 from gpumerge_cli.buffers import Bytes
@@ -19,6 +19,11 @@ from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import CountingWorker
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.sink import RowSink
+
+_COUNT_BYTES = 8
 
 
 class Merged(Protocol):
@@ -109,7 +114,7 @@ class SinkWriter:
             for piece in by_lines(merged.outputs(), sink.line_end):
                 left -= len(piece)
                 start = time.perf_counter()
-                data = sink.encode(piece)
+                data = self._encoded(sink, piece)
                 if not sink.exact:
                     merged.spans.append(Span("compress", time.perf_counter() - start, len(piece)))
                 planned = Position(position.part, position.offset + written)
@@ -130,6 +135,9 @@ class SinkWriter:
                 raise HalfWrittenError(error) from error
             raise
         return written
+
+    def _encoded(self, sink: Sink, piece: Bytes) -> Bytes:
+        return sink.encode(piece)
 
     def is_over(self, turn: int) -> bool:
         return self._stopped or turn >= self._over_from
@@ -197,6 +205,28 @@ class CountingWriter(SinkWriter):
     def stop(self) -> None:
         super().stop()
         self._counts.stop()
+
+
+class CountedRowWriter(SinkWriter):
+    """Writes rows with the number of equals of each, as a column of its own. See ResultWriter.
+
+    count: gives the number of whole items in bytes.
+    """
+
+    def __init__(self, sinks: Sequence[Sink], count: Callable[[Bytes], int]) -> None:
+        super().__init__(sinks, planned=False)
+        self._count = count
+        self._of_thread = threading.local()
+
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        counted = cast(CountingWorker | CountingWorkspace, merged)  # no others count
+        self._of_thread.left = counted.equals()
+        return super().put(turn, position, merged, last=last)
+
+    def _encoded(self, sink: Sink, piece: Bytes) -> Bytes:
+        count, left = self._count(piece), self._of_thread.left
+        self._of_thread.left = left[_COUNT_BYTES * count :]
+        return cast("RowSink", sink).encode(piece, left[: _COUNT_BYTES * count])
 
 
 @dataclass

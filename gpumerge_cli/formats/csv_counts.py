@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
+from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of, field_in
 from gpumerge_cli.formats.format import Counted, Written
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.equals import Margin
@@ -56,22 +56,22 @@ def field_ahead(title: str, head: bytes, order: LineOrder, put: Put = _ahead) ->
     *titles, names = head.removeprefix(BOM).split(end)[:-1] or [b""]
     if not names:
         return head
-    fields = [b""] * len(titles) + [os.fsencode(_name_beside(title, names.partition(MARK)[0], dialect))]
+    fields = [b""] * len(titles) + [field_in(_name_beside(title, names.partition(MARK)[0], dialect), dialect)]
     lines = zip([*titles, names], fields, strict=True)
     return mark + b"".join(put(line, field, dialect.separator) + end for line, field in lines)
 
 
-def _name_beside(title: str, names: bytes, dialect: Dialect) -> str:
+def _name_beside(title: str, names: bytes, dialect: Dialect) -> bytes:
     """A name for the column that begins as `title` and is none of those in the record `names`."""
     try:
         (taken,) = dialect.rows([names.decode("latin-1")])
     except (csv.Error, ValueError):
         taken = []
     name, number = title, 1
-    while name in taken:
+    while os.fsencode(name).decode("latin-1") in taken:
         number += 1
         name = f"{title}_{number}"
-    return name
+    return os.fsencode(name)
 
 
 def _with_last_fields(lines: bytes, separator: bytes, newline: bytes) -> bytes:

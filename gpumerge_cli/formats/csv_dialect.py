@@ -41,7 +41,7 @@ class Dialect:
             lines = (line.replace(between, delimiter) for line in lines)
         if self.quotes == "backslash":
             # The parser leaves out every backslash that another one does not stand ahead of.
-            escapes = re.compile(rf"""\\([\\"\r\n{re.escape(delimiter)}])?""")
+            escapes = re.compile(rf"""\\(\r\n|[\\"\r\n{re.escape(delimiter)}])?""")
             lines = (escapes.sub(_doubled, line) for line in lines)
         escape = "\\" if self.quotes == "backslash" else None
         for row in csv.reader(lines, delimiter=delimiter, escapechar=escape, strict=True):
@@ -60,5 +60,16 @@ def dialect_of(order: LineOrder) -> Dialect:
     return Dialect(separator, order.quotes)
 
 
+def field_in(field: bytes, dialect: Dialect) -> bytes:
+    """A field of CSV, within quotes if it needs them, and they are no text."""
+    if dialect.quotes == "backslash":
+        field = field.replace(b"\\", b"\\\\")
+    needs = any(byte in field for byte in (dialect.separator, b'"', b"\n", b"\r")) or field != field.strip()
+    needs &= dialect.quotes != "none"
+    return b'"' + field.replace(b'"', b'""') + b'"' if needs else field
+
+
 def _doubled(found: re.Match[str]) -> str:
+    if found[1] == "\r\n":  # an end of a line as any: both bytes are text
+        return "\\\r\\\n"
     return found[0] if found[1] else "\\\\"

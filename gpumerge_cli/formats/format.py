@@ -135,6 +135,10 @@ class Format(ABC):
         bare, bare_other = (each.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"") for each in (header, other))
         return bare == bare_other
 
+    def fields_of_header(self, line: bytes, items: Items) -> Sequence[bytes]:
+        """The fields of the last line of a header, without its end; quotes around them are no part of them."""
+        return line.split(items.line_order.separator or b"\t")
+
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted | None:
         """The way in which equal items go out with their numbers beside them; None if the format has no place for them.
 

@@ -34,6 +34,8 @@ class Items:
     """Lines at the start of each input that are not items; those of the first stay ahead of the output."""
     header_prefix: bytes = b""
     """The first lines of each input that begin with it are no items either; `header_lines` count behind them."""
+    by_name: bool = False
+    """Whether keys of lines are columns by their names in the header."""
     headers: HeaderRule = "identical"
     """The header of the output, if those of inputs differ."""
     certainty: Certainty = "named"

@@ -31,15 +31,17 @@ def written_end(ends: LineEnds, sources: Sequence[LineSource]) -> bytes:
 
 
 def without_returns(source: LineSource, progress: Callable[[float], None], *, end: bytes = b"\n") -> LineSource:
-    """The source without carriage returns ahead of the ends of its lines; itself if it has none, else it is closed."""
-    if not any(b"\r" + end in data for data in _pieces(source.file)):
+    """The source without carriage returns ahead of the ends of its lines; itself if it has none, else it is closed.
+
+    The last line may lack its end.
+    """
+    if all(len(data) == len(bare) for data, bare in _pieces(source.file, end)):
         return source
 
     returns = Returns(end, source.file.size - source.held)
 
     def write(out: IO[bytes]) -> None:
-        for data in _pieces(source.file):
-            bare = data.replace(b"\r" + end, end)
+        for data, bare in _pieces(source.file, end):
             out.write(bare)
             returns.note(data, bare)
             progress(len(data) / source.file.size)
@@ -59,12 +61,13 @@ def shown_with(newline: bytes) -> Callable[[bytes], bytes] | None:
     return None if newline == b"\n" else partial(with_ends, newline=newline)
 
 
-def _pieces(file: SeekableInput) -> Iterator[bytes]:
-    """The content, no piece of which ends in a carriage return unless the file does."""
+def _pieces(file: SeekableInput, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The content in pieces, each with what is left of it without carriage returns ahead of ends of lines."""
     held = b""
     for data in file.pieces(_PIECE):
         data = held + data
         held = b"\r" * data.endswith(b"\r")
-        yield data.removesuffix(held) if held else data
+        data = data.removesuffix(held)
+        yield data, data.replace(b"\r" + end, end)
     if held:
-        yield held
+        yield held, b""

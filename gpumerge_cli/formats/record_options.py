@@ -13,6 +13,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_types import DTYPES, ItemType, of_dtype
 from gpumerge_cli.order.kinds import FieldsOrder, Order, RecordOrder
 from gpumerge_cli.suggestions import did_you_mean, did_you_mean_column
+from gpumerge_cli.units import quoted_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,12 +104,13 @@ def parse_dtype(text: str) -> Dtype:
             dtype = None
     if dtype is None or dtype.names is None:
         raise UsageError(
-            f"--dtype {text!r} is not a structured dtype",
+            f"--dtype {quoted_value(text)} is not a structured dtype",
             way_out="write for example u4,f8 or \"[('id','<u4'),('x','f8')]\"",
         )
     if dtype.hasobject or not 0 < dtype.itemsize <= LARGEST:
         raise UsageError(
-            f"--dtype {text!r} is not a dtype of records in a file", way_out="use fields of numbers and bytes"
+            f"--dtype {quoted_value(text)} is not a dtype of records in a file",
+            way_out="use fields of numbers and bytes",
         )
     return dtype
 
@@ -196,7 +198,7 @@ def _named(items: Dtype, text: str, option: str) -> list[tuple[str, bool]]:
     whole = [one for one in dict.fromkeys((_turned(text), (text, False))) if _field_at(items, one[0]) is not None]
     split = len(words) > 1 and all(_field_at(items, _turned(word)[0]) is not None for word in words)
     if len(whole) + split > 1:
-        meanings = [f"the field {name!r}{', reversed' if turned else ''}" for name, turned in whole]
+        meanings = [f"the field {quoted_value(name)}{', reversed' if turned else ''}" for name, turned in whole]
         meanings += [f"the fields {' and '.join(map(repr, words))}"] * split
         raise UsageError(
             f"{option} {text} means {' or '.join(meanings)}",
@@ -207,7 +209,9 @@ def _named(items: Dtype, text: str, option: str) -> list[tuple[str, bool]]:
     for word in words:
         name, colon, letters = word.rpartition(":")
         if colon and letters != "r" and _field_at(items, word) is None and _field_at(items, name) is not None:
-            raise UsageError(f"{option} {word}: records take no {letters!r}", way_out="write NAME or NAME:r")
+            raise UsageError(
+                f"{option} {word}: records take no {quoted_value(letters)}", way_out="write NAME or NAME:r"
+            )
     return [(word, False) if _field_at(items, word) is not None else _turned(word) for word in words]
 
 
@@ -243,7 +247,7 @@ def _order_of_field(items: Dtype, field: str, descending: bool, option: str) -> 
         names = _names(items)
         there = f"its fields are {', '.join(items.names)}" if items.names else "it has no fields"
         raise UsageError(
-            f"{option} {field}: {item_name(items)} have no field {field!r}",
+            f"{option} {field}: {item_name(items)} have no field {quoted_value(field)}",
             way_out=did_you_mean_column(field, {name: name for name in names}, there),
         )
     inside, offset = found

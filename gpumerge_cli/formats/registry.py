@@ -331,7 +331,7 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
-    text = next(filter(None, (one.text_writer(rows.schema, suffix) for one in FORMATS.values())), None)
+    text = next(filter(None, (one.text_writer(rows.output_schema, suffix) for one in FORMATS.values())), None)
     if text is not None:
         writer = _text_writer(name, text, rows.settings)
         return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
@@ -351,7 +351,7 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
     return RowSink(
         open_output(name, most),
         rows,
-        format.writer(rows.schema, rows.settings),
+        format.writer(rows.output_schema, rows.settings),
         line_end=line_end[0] if line_end else None,
     )
 

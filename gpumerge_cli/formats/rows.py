@@ -7,6 +7,7 @@ A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow,
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,7 +18,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
-from gpumerge_cli.formats.format import Column, Format, Layout, PreparedSources, Purpose, Written
+from gpumerge_cli.formats.format import Column, Counted, Format, Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import EndedSource
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.items import Form
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import Table, TableWriter
+    from gpumerge_cli.order.equals import Margin
 
 MOST_ROWS = 1 << 18
 """The most rows of a group that is written."""
@@ -45,10 +47,14 @@ _LEAST_PIECE = 1 << 16
 """The least items that are merged at once, which may become several groups."""
 _SHARES = 16
 """A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
+_LEAST_GROUP = 1 << 20
+"""The bytes of values of a group, however small the memory is."""
 _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
 _LEAST_MEMORY = 1 << 16
 """Bytes that a sort takes which is to use temporary files."""
+_READ_AT_ONCE = 4
+"""The most tables whose keys are decoded at once."""
 _BATCH_BYTES = 4 << 20
 """Bytes of keys that are decoded at once."""
 
@@ -145,6 +151,17 @@ class RowFormat(Format):
             tables.append(layout.format._table(file))
         return about_tables(tables, layouts[0])
 
+    def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
+        """See Format. The column is the last one."""
+        from gpumerge_cli.formats.tables.gather import COUNT
+
+        assert written.rows is not None, "of rows"
+        if COUNT in written.rows.schema.names:
+            what = f"--count: the rows have a column {COUNT!r} already"
+            raise UsageError(what, way_out="write the counts to a file of their own with --count-to")
+        written.rows.has_counts = True
+        return Counted(replace(margin, count="apart"), head, written)
+
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""
         assert isinstance(order, FixedRowOrder | TextRowOrder)
@@ -225,16 +242,19 @@ def _all_items(
     checks: bool = True,
 ) -> list[FixedItems | TextItems]:
     """The items of all tables. apart: groups that two items stand for; None for none. checks: their keys are read."""
-    found: list[FixedItems | TextItems] = []
-    try:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
+        made = []
         for number, one in enumerate(opened):
-            groups = apart[number] if apart else None
-            found.append(_items_of(number, one, form, order, partial(progress, number), groups, checks=checks))
-    except BaseException:
-        for source in found:
-            source.close()
-        raise
-    return found
+            make = partial(_items_of, number, one, form, order, partial(progress, number), checks=checks)
+            made.append(pool.submit(make, apart[number] if apart else None))
+    if all(future.exception() is None for future in made):
+        return [future.result() for future in made]
+    for future in made:
+        if future.exception() is None:
+            future.result().close()
+    raise next(filter(None, (future.exception() for future in made)))
 
 
 def _items_of(
@@ -297,8 +317,7 @@ def _sorted(
     tables: list[Table] = []
     memory = purpose.memory if not purpose.spills else _LEAST_MEMORY
     for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool):
-        file = spool(partial(_write, run.items), len(sources))
-        sources.append(_source_of(file, form, order, first))
+        sources.append(_source_of(run.items, form, order, first))
         tables.append(run.table)
     if not tables:
         tables.append(first.table)
@@ -319,7 +338,7 @@ def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
     """The rows of a group of the output."""
     rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
     size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
-    most_bytes = min(purpose.memory // _SHARES, size.nbytes or nbytes)
+    most_bytes = min(max(_LEAST_GROUP, purpose.memory // _SHARES), size.nbytes or nbytes)
     return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))
 
 

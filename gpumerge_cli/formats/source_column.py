@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_counts import field_ahead
-from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
+from gpumerge_cli.formats.csv_dialect import dialect_of, field_in
 from gpumerge_cli.formats.format import Named
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import MARK, LineOrder
+from gpumerge_cli.units import quoted_value
 
 _TAB = b"\t"
 
@@ -24,6 +25,7 @@ def names_of_lines(title: str, names: Sequence[str], head: bytes, order: Order) 
     texts = [os.fsencode(name) for name in names]
     for name, text in zip(names, texts, strict=True):
         _refuse(name, text, (_TAB, order.end))
+    _refuse_title(title, (_TAB, b"\n", order.end))
     mark = BOM * head.startswith(BOM)
     lines = head.removeprefix(BOM).split(order.end)[:-1]
     if lines:
@@ -43,21 +45,21 @@ def names_of_records(title: str, names: Sequence[str], head: bytes, order: LineO
     copied += [separator, b"\n"] * (dialect.quotes == "none")
     for name, text in zip(names, texts, strict=True):
         _refuse(name, text, copied)
+    _refuse_title(title, (b"\n", b"\r", *copied))
     head = field_ahead(title, head, order)
     return Named(tuple(field_in(text, dialect) + separator for text in texts), head)
-
-
-def field_in(field: bytes, dialect: Dialect) -> bytes:
-    """A field of CSV, within quotes if it needs them, and they are no text."""
-    if dialect.quotes == "backslash":
-        field = field.replace(b"\\", b"\\\\")
-    needs = any(byte in field for byte in (dialect.separator, b'"', b"\n", b"\r")) or field != field.strip()
-    needs &= dialect.quotes != "none"
-    return b'"' + field.replace(b'"', b'""') + b'"' if needs else field
 
 
 def _refuse(name: str, text: bytes, bytes_of_lines: Sequence[bytes]) -> None:
     for byte in bytes_of_lines:
         if byte in text:
-            what = f"--source: the name {name!r} holds {repr(byte)[1:]}, which the output uses between names or lines"
+            between = "which the output uses between names or lines"
+            what = f"--source: the name {quoted_value(name)} holds {repr(byte)[1:]}, {between}"
             raise UsageError(what, way_out="rename it, or name a link to it")
+
+
+def _refuse_title(title: str, bytes_of_lines: Sequence[bytes]) -> None:
+    for byte in bytes_of_lines:
+        if byte in os.fsencode(title):
+            what = f"--source={title}: the name of a column cannot hold {repr(byte)[1:]} here"
+            raise UsageError(what, way_out="choose another name")

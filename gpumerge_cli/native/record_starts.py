@@ -9,6 +9,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import order_spec
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.units import quoted_value
 
 _MESSAGE = 256
 
@@ -28,7 +29,7 @@ class RecordStarts:
             if not message.value:
                 raise MemoryError
             raise UsageError(
-                f"--record-start {pattern.decode(errors='backslashreplace')!r}: {message.value.decode()}",
+                f"--record-start {quoted_value(pattern.decode(errors='backslashreplace'))}: {message.value.decode()}",
                 way_out="write time, or an extended regular expression of POSIX, as grep -E takes",
             )
 

@@ -153,6 +153,8 @@ class Margin:
         return (self.total or b"").join([*numbers, b"total"]) + bytes([end])
 
 
+TITLE = "source"
+"""The title of the column of the names of inputs, if the user gives none."""
 SETS = tuple(one.name_of_set for one in Equals if one.is_set and not one.is_distinct)
 """The names of the sets, which are commands."""
 assert all(f"DISTINCT_{name.upper()}" in Equals.__members__ for name in SETS), "each set has a distinct form"

@@ -156,7 +156,7 @@ private:
             if (*at == columns.quote && columns.quote >= 0) found.special = 1;
             if (columns.escape >= 0 && *at == columns.escape) {
                 found.special = 1;
-                at = at + 1 < stop_ ? at + 2 : stop_;
+                at = behind_escape(at);
                 field_begins = false;
                 continue;
             }
@@ -180,6 +180,13 @@ private:
         return ends_here_ && stop_ > start_ && finish(stop_, false);
     }
 
+    // The place behind an escape and what it makes text: a byte, or a carriage return and a newline.
+    const unsigned char* behind_escape(const unsigned char* at) const
+    {
+        const bool ends_line = stop_ - at > 2 && at[1] == '\r' && at[2] == '\n';
+        return at + 1 < stop_ ? at + 2 + ends_line : stop_;
+    }
+
     bool is_separator(const unsigned char* at) const
     {
         return stop_ - at >= between_size_ && std::memcmp(at, between_, static_cast<size_t>(between_size_)) == 0;
@@ -190,7 +197,7 @@ private:
     {
         while (at < stop_) {
             if (columns.escape >= 0 && *at == columns.escape) {
-                at += 2;
+                at = behind_escape(at);
             } else if (*at != columns.quote) {
                 ++at;
             } else if (at + 1 < stop_ && at[1] == columns.quote) {

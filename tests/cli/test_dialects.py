@@ -90,6 +90,42 @@ def test_backslashes_that_escape_nothing_are_text(tmp_path: Path, capfd: pytest.
     assert capfd.readouterr().out.endswith("\\N,1\n")
 
 
+@pytest.mark.parametrize("field", ["a\\{}b", '"a\\{}b"', '"a{}b"', '"a\\\\\\{}b"'])
+@pytest.mark.parametrize("ends", [[], ["--line-ends", "lf"], ["--line-ends", "crlf"]], ids=" ".join)
+def test_ends_of_lines_behind_backslashes(
+    field: str,
+    ends: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    """What is written reads back as the same records, whatever ends lines."""
+    monkeypatch.chdir(tmp_path)
+    words = ["sort", "--quotes", "backslash", "--field", "k"]
+    for end in ("\n", "\r\n"):
+        rows = [field.format(end) + ",1", "a,2"]
+        Path("in.csv").write_bytes((end.join(["k,v", *rows]) + end).encode())
+        assert invoke([*words, *ends, "in.csv"]) == 0
+        out = capfdbinary.readouterr().out
+        written = {"": end, "lf": "\n", "crlf": "\r\n"}[ends[-1] if ends else ""]
+        assert out.decode() == written.join(["k,v", *reversed(rows)]) + written
+        Path("in.csv").write_bytes(out)
+        assert invoke([*words, *ends, "in.csv"]) == 0
+        assert capfdbinary.readouterr().out == out
+        Path("other.csv").write_text("v,k\n")
+        assert invoke([*words, "--schema", "union", "other.csv", "in.csv"]) == 0
+        assert field.format(end).encode() in capfdbinary.readouterr().out
+
+
+@pytest.mark.parametrize(("text", "separator"), [("\\t|", "\t|"), ("|\\t\\t", "|\t\t"), ("\\", "\\")])
+def test_escapes_in_separators(text: str, separator: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a").write_text(f"2{separator}b\n1{separator}c\n3{separator}a\n")
+    assert invoke(["sort", "-t", text, "-k2,2", str(tmp_path / "a")]) == 0
+    assert capfd.readouterr().out == f"3{separator}a\n2{separator}b\n1{separator}c\n"
+    assert invoke(["sort", "-t", f"{text}\\x", "-k2,2", str(tmp_path / "a")]) == 2
+    assert capfd.readouterr().err.endswith("; write \\0 for NUL, \\t for a tab, any other byte itself\n")
+
+
 def test_joins_of_long_separators(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a").write_text('id||n\n1||"x||y"\n2||z\n')
     (tmp_path / "b").write_text("id||m\n1||u\n3||w\n")

@@ -51,8 +51,8 @@ def test_headers_of_vcf(command: tuple[str, ...], keys: tuple[str, ...], rule: s
 @pytest.mark.parametrize(
     ("words", "columns", "first"),
     [
-        (["--source"], "source\t#CHROM\tPOS\tID", "b.vcf\t1\t4\tc"),
-        (["--count"], "count\t#CHROM\tPOS\tID", "1\t1\t4\tc"),
+        (["--source"], "#source\tCHROM\tPOS\tID", "b.vcf\t1\t4\tc"),
+        (["--count"], "#count\tCHROM\tPOS\tID", "1\t1\t4\tc"),
         (["--count=after"], "#CHROM\tPOS\tID\tcount", "1\t4\tc\t1"),
     ],
 )
@@ -180,6 +180,14 @@ def test_a_check_compares_columns_alone(capfd: pytest.CaptureFixture[str]) -> No
 def test_refused(words: list[str], told: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["merge", *words, "a.vcf", "b.vcf"]) == 2
     assert told in capfd.readouterr().err
+
+
+def test_a_file_that_contradicts_itself(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a.vcf").write_text(A.replace("##contig=<ID=3>\n", "##contig=<ID=3>\n##contig=<ID=1,length=9>\n"))
+    words = ["merge", "-q", "--header-prefix", "#", "--headers", "union", *KEYS["text"]]
+    for files in (["a.vcf"], ["a.vcf", "a.vcf"], ["b.vcf", "a.vcf"]):
+        assert invoke([*words, *files]) == 2
+        assert "a.vcf:5: it defines contig 1 in another way than " in capfd.readouterr().err
 
 
 def test_definitions_of_sam() -> None:

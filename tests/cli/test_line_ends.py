@@ -125,3 +125,20 @@ def test_parts_are_places_of_the_files_and_of_the_output(
 
 def bare_words(lines: bytes) -> list[bytes]:
     return sorted(lines.split())
+
+
+@pytest.mark.parametrize("words", [[], ["--csv"], ["--record-start", "^[ab]"]], ids=" ".join)
+def test_a_last_line_without_newline(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for piece in (2, 3, 100):
+        monkeypatch.setattr(line_ends, "_PIECE", piece)
+        for data in (b"a\r\nb\r", b"a\nb\r", b"a\r\nb", b"a\nb\n"):
+            Path("in").write_bytes(data)
+            for ends, end in (("lf", b"\n"), ("crlf", b"\r\n")):
+                assert invoke(["merge", "-q", "--line-ends", ends, *words, "in"]) == 0
+                assert capfdbinary.readouterr().out == b"a" + end + b"b" + end
+    Path("in").write_bytes(b"a\r\r")
+    assert invoke(["merge", "-q", "--line-ends", "lf", "in"]) == 0
+    assert capfdbinary.readouterr().out == b"a\r\n"

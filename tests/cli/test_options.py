@@ -227,3 +227,29 @@ def test_a_setting_of_what_a_comparison_does_not_make_gives_way() -> None:
     assert options.compare
     with pytest.raises(UsageError, match="--compare merges all items"):
         read_values(row, told, ["a"], Settings({"GPUMERGE_MERGE_UNIQUE": "1"}))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--record-start", "(a)\\2("], "--record-start '(a)\\2(': "),
+        (["--quotes", "a\nb"], "--quotes: invalid value 'a\\nb'; "),
+        (["--quotes", "a'b"], "--quotes: invalid value \"a'b\"; "),
+        (["-k", "a\n" * 50], "-k: invalid key '" + "a\\n" * 40 + "...'; "),
+        (["--locale", "x\ny"], "--locale x\\ny: "),
+        (["-t", "\\x|"], "-t '\\x|' has an unknown escape; "),
+        *(([*words, "x" * 5000], "x" * 80 + "...") for words in (
+            ["--locale"], ["--quotes"], ["-k"], ["--field"], ["-t"], ["-n", "--thousands"],
+            ["--dtype"], ["--header"], ["-S"], ["--compression"],
+        )),
+    ],
+)  # fmt: skip
+def test_values_are_shown_as_they_were_given(
+    words: list[str], told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    assert invoke(["merge", *words, str(tmp_path / "a.csv")]) == 2
+    error = capfd.readouterr().err
+    assert told in error
+    assert len(error) < 1000
+    assert error.count("\n") == 1

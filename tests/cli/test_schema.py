@@ -173,7 +173,8 @@ def test_a_column_alone_keeps_its_empty_fields() -> None:
         (TWO, "--schema union --format text", "--schema union: one.csv is text, which is not read by names of columns; "
          "leave --schema out, or use --csv"),
         (TWO, "--field id", "two.csv:1: its header 'name,id,y' differs from that of one.csv, 'id,name,x'; give all "
-         "files the same columns and header, add --schema union, or join them by a key with gpumerge join"),
+         "files the same columns and header, add --schema union or intersect, or join them by a key with gpumerge "
+         "join"),
     ],
 )  # fmt: skip
 def test_refused(two: str, words: str, told: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gpumerge_cli.cli.app import invoke
@@ -235,8 +238,14 @@ def test_settings_hold_for_jobs_that_do_not_say_otherwise(
     ("jobs", "error"),
     [
         ([{}, {"kernel": "quick"}], "jobs.jsonl:2: --kernel: invalid value 'quick'"),
-        ([{}, {"operation": "union"}, {"inputs": ["a.i32"]}], "jobs.jsonl:3: {toml}:3: a.i32 is binary"),
-        ([{"operation": "union"}, {"inputs": ["a.i32"]}], "jobs.jsonl:2: {toml}:3: a.i32 is binary"),
+        (
+            [{}, {"operation": "union"}, {"record-start": "x"}],
+            "jobs.jsonl:3: {toml}:3: {csv}",
+        ),
+        (
+            [{"operation": "union"}, {"record-start": "x"}],
+            "jobs.jsonl:2: {toml}:3: {csv}",
+        ),
     ],
 )
 def test_an_error_names_the_setting_of_its_own_job(
@@ -250,7 +259,8 @@ def test_an_error_names_the_setting_of_its_own_job(
     Path("jobs.jsonl").write_text("".join(f"{json.dumps(every | job)}\n" for job in jobs))
     assert invoke(["batch", "jobs.jsonl"]) == 2
     toml = Path.cwd().parent / "gpumerge.toml"
-    assert capsys.readouterr().err.startswith(f"gpumerge: {error.format(toml=toml)}")
+    told = error.format(toml=toml, csv="--record-start does not go with --csv; ")
+    assert capsys.readouterr().err.startswith(f"gpumerge: {told}")
 
 
 def test_a_job_is_another_one_where_settings_changed(
@@ -413,3 +423,78 @@ def test_debug_can_be_set(place: Callable[..., None], capsys: pytest.CaptureFixt
     for command in ("check", "sort"):
         assert invoke([command, "missing.txt"]) == 2
         assert capsys.readouterr().err.startswith("Traceback")
+
+
+LINE_SETTINGS = {
+    "LOCALE": "xx", "LINE_ENDS": "lf", "HEADER_PREFIX": "#", "RECORD_START": "(", "QUOTES": "backslash",
+    "HEADERS": "union", "SCHEMA": "union", "CSV": "1", "HEADER": "1", "ZERO_TERMINATED": "1", "FIELD_SEPARATOR": ",",
+    "NULL_VALUES": "NA", "INVALID": "last", "THOUSANDS": "ab", "ZONE": "nowhere", "YEAR": "2024", "TIME_FORMAT": "%d",
+    "TIME": "1", "NUMERIC_SORT": "1", "IGNORE_CASE": "1", "SORT": "numeric", "LAST_RESORT": "1",
+    "ORDER_LIST": "/missing",
+}  # fmt: skip
+PLAIN = ("LOCALE", "LINE_ENDS", "HEADER_PREFIX", "RECORD_START", "QUOTES", "HEADERS", "SCHEMA", "CSV", "HEADER")
+
+
+@pytest.mark.parametrize("name", LINE_SETTINGS)
+def test_settings_of_lines_leave_other_items_alone(name: str, place: Callable[..., None]) -> None:
+    place(**{f"GPUMERGE_{name}": LINE_SETTINGS[name]})
+    numbers = np.array([1, 2, 2, 3])
+    np.save("a.npy", numbers)
+    numbers.astype(np.int32).tofile("a.i32")
+    doubled = np.repeat(numbers, 2)
+    for command in ("merge", "sort"):
+        assert invoke([command, *["a.npy"] * 2, "--output", "out.npy", "--quiet"]) == 0
+        assert np.array_equal(np.load("out.npy"), doubled)
+    assert invoke(["union", "-q", "a.i32", "a.i32", "-o", "out.i32"]) == 0
+    assert invoke(["join", "-q", "a.i32", "a.i32", "--output", "out.i32"]) == 0
+    assert invoke(["check", "-q", "a.npy", "a.i32"]) == 0
+    assert invoke(["rank", "--at", "1", "a.npy"]) == 0
+    assert invoke(["path", "--items", "1 2", "--items", "2 3"]) == 0
+    if name in PLAIN:
+        Path("a.jsonl").write_text('{"id":1}\n{"id":2}\n')
+        assert invoke(["merge", "-q", "--field", "id:n", "a.jsonl", "-o", "out.jsonl"]) == 0
+        assert Path("out.jsonl").read_text() == Path("a.jsonl").read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in LINE_SETTINGS if name != "TIME"])  # which --field contradicts
+def test_settings_of_lines_leave_tables_alone(name: str, place: Callable[..., None]) -> None:
+    place(**{f"GPUMERGE_{name}": LINE_SETTINGS[name]})
+    table = pa.table({"id": [1, 2, 3]})
+    pq.write_table(table, "a.parquet")
+    for command in ("merge", "sort"):
+        assert invoke([command, "--field", "id", "a.parquet", "--output", "out.parquet", "--quiet"]) == 0
+        assert pq.read_table("out.parquet").equals(table)
+
+
+def test_settings_of_kinds_hold_for_columns_of_tables(
+    place: Callable[..., None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    place(user="invalid = 'last'\nlocale = 'xx'")
+    pq.write_table(pa.table({"id": ["10", "9", "?"]}), "a.parquet")
+    words = ["check", "-q", "--field", "id:hex,r", "a.parquet"]
+    assert invoke(words) == 0
+    assert invoke([*words, "--invalid", "error"]) == 2
+    assert "'?'" in capfd.readouterr().err
+
+
+def test_quotes_are_no_matter_to_plain_lines(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
+    place(user="quotes = 'none'")
+    Path("a.txt").write_text('id\n"a\n')
+    assert invoke(["merge", "-q", "--header=1", "a.txt"]) == 0
+    assert invoke(["merge", "-q", "--field=id", "a.txt"]) == 0
+    assert capfd.readouterr().out == 'id\n"a\n' * 2
+    assert invoke(["merge", "-q", "--quotes=none", "a.txt"]) == 2
+
+
+def test_errors_about_files_name_the_setting(place: Callable[..., None], capfd: pytest.CaptureFixture[str]) -> None:
+    place(user="locale = 'xx'\nheader-prefix = '%'")
+    Path("a.csv").write_text("id\n1\n")
+    toml = Path.cwd().parents[1] / "home" / "gpumerge" / "config.toml"
+    assert invoke(["merge", "--field=id:hex", "a.csv"]) == 2  # hexadecimal numbers compare in no locale
+    assert capfd.readouterr().err.endswith(
+        f"a.csv:1: its first line does not begin with %; check --header-prefix, or add --header 1 "
+        f"(--header-prefix is set by {toml}:2)\n"
+    )
+    assert invoke(["merge", "-q", "-k1,1:hex", "a.csv", "--header=1"]) == 0
+    assert invoke(["merge", "-q", "-k1,1", "a.csv", "--header=1"]) == 2
+    assert capfd.readouterr().err.startswith(f"gpumerge: {toml}:1: --locale xx: this machine has no such locale; ")

@@ -134,7 +134,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize("title", ["source", "file"])
+@pytest.mark.parametrize("title", ["source", "file", 'a,"b', " c"])
 @pytest.mark.parametrize("kind", FIELDS)
 def test_records_of_csv(kind: str, title: str, seed: int) -> None:
     chance, names = random.Random(f"{seed} {kind}"), ["a.csv", "b,c.csv", 'd"e.csv', "f\ng.csv"]
@@ -181,6 +181,35 @@ def test_headers_of_lines() -> None:
     assert run("merge", "-q", "--header=2", "-t\t", "-k1,1n", "--source=file", "a.tsv", "b.tsv") == expected
 
 
+def test_titles_in_dialects(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a.csv").write_text("id\n1\n")
+    words = ["merge", "-q", "--field=id", "a.csv"]
+    assert run(*words, '--source=a"b', "--quotes=none") == b'a"b,id\na.csv,1\n'
+    assert run(*words, "--source=a\\b,", "--quotes=backslash") == b'"a\\\\b,",id\na.csv,1\n'
+    assert invoke([*words, "--source=a,b", "--quotes=none"]) == 2
+    assert capfd.readouterr().err.startswith("gpumerge: --source=a,b: the name of a column cannot hold ',' here; ")
+
+
+@pytest.mark.parametrize("keys", [["--format=text"], ["--csv", "-t\t"]], ids=["lines", "csv"])
+def test_a_line_of_columns_keeps_its_prefix(keys: list[str]) -> None:
+    header = "\ufeff##x=a\tb\n"
+    Path("a.vcf").write_text(f"{header}#CHROM\tPOS\n1\t5\n")
+    words = ["merge", "-q", "--header-prefix=#", *keys, "-k2,2n"]
+    once = run(*words, "--source=file", "a.vcf")
+    assert once.decode() == f"{header}#file\tCHROM\tPOS\na.vcf\t1\t5\n"
+    Path("again.vcf").write_bytes(once)
+    assert run(*words, "again.vcf") == once
+
+
+def test_other_last_lines_of_headers_stay() -> None:
+    Path("a.sam").write_text("@HD\tVN:1.6\n@CO\tnote\nr\t0\ta\n")
+    Path("b.vcf").write_text("##x=1\n##y=a\tb\n1\t5\n")
+    for name, prefix in (("a.sam", "@"), ("b.vcf", "#")):
+        *header, line = Path(name).read_text().splitlines()
+        told = run("merge", "-q", "--format=text", f"--header-prefix={prefix}", "--source", name).decode()
+        assert told.splitlines() == [*header, f"{name}\t{line}"]
+
+
 def test_names_are_those_of_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     Path("in/a.gz").write_bytes(gzip.compress(b"a\nb\n"))
@@ -216,7 +245,7 @@ def test_jobs_of_a_batch() -> None:
     Path("a").write_bytes(b"2\n1\n")
     Path("jobs.toml").write_text(
         '[[job]]\noperation = "sort"\ninputs = ["a"]\nsource = true\noutput = "x"\n'
-        '[[job]]\noperation = "sort"\ninputs = ["a"]\nsource = "file"\noutput = "y"\n'
+        '[[job]]\noperation = "sort"\ninputs = ["a"]\nsource = "source"\noutput = "y"\n'
     )
     assert invoke(["batch", "-q", "jobs.toml"]) == 0
     assert Path("x").read_bytes() == Path("y").read_bytes() == b"a\t1\na\t2\n"
@@ -230,6 +259,8 @@ def test_jobs_of_a_batch() -> None:
         (["merge", "n.i32"], "n.i32: --source writes beside text, and this file is binary; "),
         (["merge", "--backend=gpu", "a"], "columns of sources are made by the CPU alone; leave --backend gpu out"),
         (["merge", "--plan", "a"], "--plan writes no items, and --source writes beside them; "),
+        (["merge", "--source=", "a"], "--source= names no column; write --source alone, or --source=NAME"),
+        (["merge", "--source=f", "a"], "--source=f: the files have no header, which would name the column; "),
         (["sort", "-c", "a"], "--source: a check writes nothing; "),
         (["sort", "-m", "unsorted"], "unsorted:2: disorder: "),
     ],
@@ -238,5 +269,6 @@ def test_what_does_not_go_with_it(words: list[str], told: str, capsys: pytest.Ca
     for name, data in {"a": b"1\n", "a\tb": b"", "a\nb": b"1\n", "n.i32": bytes(4), "unsorted": b"2\n1\n"}.items():
         Path(name).write_bytes(data)
     output = [] if words[1] in ("-c", "--plan") else ["-o", "out"]
-    assert invoke([words[0], "--source", *words[1:], *output]) != 0
+    option = [] if words[1].startswith("--source") else ["--source"]
+    assert invoke([words[0], *option, *words[1:], *output]) != 0
     assert capsys.readouterr().err.startswith(f"gpumerge: {told}")

@@ -84,4 +84,7 @@ def test_records_that_go_on_are_left() -> None:
 
 def test_quotes_as_text_and_backslashes() -> None:
     assert run(Rearranger([1, 0], 2, b",", b""), b'"a,b"\n', 1000)[0] == b'b","a\n'
-    assert run(Rearranger([1, 0], 2, b",", escape=b"\\"), b'"a\\",",b\n', 1000)[0] == b'b,"a\\","\n'
+    by_escapes = Rearranger([1, 0], 2, b",", escape=b"\\")
+    assert run(by_escapes, b'"a\\",",b\n', 1000)[0] == b'b,"a\\","\n'
+    assert run(by_escapes, b"a\\\r\nb,c\r\n", 1000)[0] == b"c,a\\\r\nb\r\n"
+    assert run(by_escapes, b"a\\\\\r\nb,c\n", 1000)[0] == b",a\\\\\r\nc,b\n"

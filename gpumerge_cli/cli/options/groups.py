@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.order.key_kinds import BY_FLAG, KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Literal, NoReturn, Self
 
     from gpumerge_cli.engine.job import BackendChoice
@@ -57,6 +57,11 @@ class Options:
     def changed(self, **values: object) -> Self:
         """The same options but for these values."""
         return type(self)({**self.__dict__, **values})
+
+    def set_ones(self, names: Iterable[str], initial: Mapping[str, object]) -> list[str]:
+        """Those of the parameters `names` that settings give another value than the initial one."""
+        values = self.__dict__
+        return [one for one in names if one in values and one not in self.given and values[one] != initial[one]]
 
     def __setattr__(self, name: str, _value: object) -> NoReturn:
         raise AttributeError(f"cannot change option {name!r}")

@@ -43,7 +43,7 @@ INPUT = (
                     "format", "dtype", "record-size", "key-offset", "key-size", "field", "csv", "header",
                     "header-prefix", "schema",
                 ),
-                "{option} are numbers or lines", "leave {others} out",
+                "{option} are numbers or lines", "leave {others} out", settings=False,
             ),
         ),
     ),

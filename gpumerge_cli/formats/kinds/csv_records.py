@@ -127,6 +127,13 @@ class Csv(Format):
 
         return same_fields(header, other, dialect_of(items.line_order))
 
+    def fields_of_header(self, line: bytes, items: Items) -> Sequence[bytes]:
+        """See Format."""
+        from gpumerge_cli.formats.csv_dialect import dialect_of
+        from gpumerge_cli.formats.csv_lines import fields_of
+
+        return fields_of(line, dialect_of(items.line_order))
+
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
         """See Format. The column is the first one of the records, or the last one."""
         from gpumerge_cli.formats.csv_counts import counted_records

@@ -14,7 +14,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.arrow_codecs import codec_of, codec_to_write
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.settings import TableSettings
-from gpumerge_cli.formats.tables.table import Table, TableWriter, arrow_errors
+from gpumerge_cli.formats.tables.table import Table, TableWriter, arrow_errors, with_valid_names
 
 MAGIC = b"ARROW1"
 _OLD_FEATHER = b"FEA1"
@@ -41,7 +41,7 @@ class ArrowFile(Table):
         self._file = file
         with arrow_errors(self.name):
             self._reader = pa.ipc.open_file(opened(file))
-            self.schema = self._reader.schema
+            self.schema = with_valid_names(self._reader.schema)
 
     @cached_property
     def group_rows(self) -> Sequence[int]:  # type: ignore[override]
@@ -101,7 +101,7 @@ class ArrowStream(Table):
         self.name = file.name
         self._file = file
         with arrow_errors(self.name):
-            self.schema = self._reader().schema
+            self.schema = with_valid_names(self._reader().schema)
 
     @cached_property
     def group_rows(self) -> Sequence[int]:  # type: ignore[override]

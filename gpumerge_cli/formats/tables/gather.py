@@ -27,6 +27,8 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
 
+COUNT = "count"
+"""The column of the numbers of equal rows."""
 _FEW = 1 << 16
 """Numbers below it are sorted by their digits."""
 
@@ -64,6 +66,8 @@ class Gather:
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
+        self.has_counts = False
+        """Whether an output has a column of the numbers of equal rows, too."""
         self.group_rows = group_rows
         self._name = tables[0].name
         self.settings = settings
@@ -76,6 +80,11 @@ class Gather:
         self._has_few = has_few_inputs(len(tables)) and not any(isinstance(one, RowsInMemory) for one in tables)
         kept = KeptMemory(memory, len(tables))
         self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, kept) for one in tables]
+
+    @property
+    def output_schema(self) -> pa.Schema:
+        """The columns of an output."""
+        return self.schema.append(pa.field(COUNT, pa.int64())) if self.has_counts else self.schema
 
     def parts(self, found: NDArray[np.uint64], most: int) -> Iterator[NDArray[np.uint64] | WholeGroup]:
         """References by parts: at most so many of rows, or a whole group."""

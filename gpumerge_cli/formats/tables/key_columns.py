@@ -13,6 +13,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import KINDS, KeyKind
 from gpumerge_cli.order.rules import LineKey
 from gpumerge_cli.suggestions import did_you_mean, did_you_mean_column
+from gpumerge_cli.units import quoted_value
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.format import Layout
@@ -124,7 +125,7 @@ def key_column(
     if found is None:
         there = {one: one for one in _names(schema)}
         raise UsageError(
-            f"{option} {name}: there is no column {name!r}",
+            f"{option} {name}: there is no column {quoted_value(name)}",
             way_out=did_you_mean_column(name, there, f"its columns are {_listed(schema)}"),
         )
     path, type = found
@@ -243,7 +244,9 @@ def _options(text: str, where: str, type: pa.DataType) -> tuple[str, bool]:
     kind = _BY_WORD.get(word)
     if kind is None:
         known = f"use r, {', '.join(word for word in sorted(_BY_WORD, key=str.lower))}"
-        raise UsageError(f"{where}: invalid option {word!r} of a key", way_out=did_you_mean(word, _WORDS, known))
+        raise UsageError(
+            f"{where}: invalid option {quoted_value(word)} of a key", way_out=did_you_mean(word, _WORDS, known)
+        )
     if _is_of_type(kind, type):
         return "", reverse
     if not is_text(type):

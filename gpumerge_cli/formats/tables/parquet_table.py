@@ -20,7 +20,7 @@ from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import ParquetFooter
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
-from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors
+from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors, with_valid_names
 
 _SAMPLED = 1 << 10
 """The rows whose size stands for that of all."""
@@ -40,7 +40,7 @@ class ParquetTable(Table):
         with arrow_errors(self.name):
             self._reader = pq.ParquetFile(opened(file), pre_buffer=False)
             self.metadata = self._reader.metadata
-            self.schema = self._reader.schema_arrow
+            self.schema = with_valid_names(self._reader.schema_arrow)
             groups = [self.metadata.row_group(number) for number in range(self.metadata.num_row_groups)]
         self.group_rows = [group.num_rows for group in groups]
         self._groups = groups

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
-from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
+from gpumerge_cli.formats.tables.gather import COUNT, Gather, WholeGroup
 from gpumerge_cli.formats.tables.table import TableWriter
 
 _LEAST = 4
@@ -42,9 +45,14 @@ class RowSink(ItemSink):
         self._waiting: list[Any] = []
         self._write(writer.head)
 
-    def encode(self, data: Bytes) -> RowPiece:
-        """See Sink."""
+    def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
+        """See Sink. counts: the numbers of equal items, if they are a column."""
         parts: list[tuple[Any, bool]] = []
+        if counts is not None:
+            found, numbers = self._gather.references(data), np.array(np.frombuffer(counts, np.int64))
+            edges = range(0, len(found), self._rows)
+            some = [(found[at : at + self._rows], numbers[at : at + self._rows]) for at in edges]
+            return RowPiece([self._gathered(*one) for one in some], len(data))
         for part in self._gather.parts(self._gather.references(data), self._rows):
             if not isinstance(part, WholeGroup):
                 parts.append(self._gathered(part))
@@ -55,12 +63,14 @@ class RowSink(ItemSink):
                 parts += [self._gathered(found[at : at + self._rows]) for at in range(0, len(found), self._rows)]
         return RowPiece(parts, len(data))
 
-    def _gathered(self, found: Any) -> tuple[Any, bool]:
-        """The rows of some references, encoded if they are enough for a group."""
+    def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
+        """The rows of some references, encoded if they are enough for a group. counts: those of the rows."""
         rows = self._gather.rows(found)
+        if counts is not None:
+            rows = rows.append_column(COUNT, pa.array(counts))
         whole = len(found) * _LEAST >= self._rows
         if not whole or not self._writer.takes_dictionaries:
-            rows = without_dictionaries(rows, self._gather.schema)
+            rows = without_dictionaries(rows, self._gather.output_schema)
         return (self._writer.encoded(rows) if whole else rows), whole
 
     def write_at(self, start: int, data: Any) -> None:
@@ -86,8 +96,6 @@ class RowSink(ItemSink):
     def _flush(self) -> None:
         """Write the rows that wait."""
         if self._waiting:
-            import pyarrow as pa
-
             waiting, self._waiting = self._waiting, []
             self._append(self._writer.encoded(pa.concat_tables(waiting)))
 

@@ -141,6 +141,12 @@ class TableWriter(ABC):
         """The bytes behind all groups, which lie at byte `start`."""
 
 
+def with_valid_names(schema: pa.Schema) -> pa.Schema:
+    """The schema. Raises ValueError for names that are not UTF-8."""
+    str(schema)
+    return schema
+
+
 def reading(name: str, found: Iterator[_Found]) -> Iterator[_Found]:
     """The items of an iterator that reads the file `name`, its errors of Arrow as InputErrors."""
     with arrow_errors(name):
