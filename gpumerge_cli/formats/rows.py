@@ -317,8 +317,7 @@ def _sorted(
     tables: list[Table] = []
     memory = purpose.memory if not purpose.spills else _LEAST_MEMORY
     for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool):
-        file = spool(partial(_write, run.items), len(sources))
-        sources.append(_source_of(file, form, order, first))
+        sources.append(_source_of(run.items, form, order, first))
         tables.append(run.table)
     if not tables:
         tables.append(first.table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.formats.input import SeekableInput
@@ -51,8 +52,12 @@ class ArrowInput(io.RawIOBase):
         return count
 
 
-def opened(file: SeekableInput) -> pa.PythonFile:
-    """The input for pyarrow."""
+def opened(file: SeekableInput) -> pa.NativeFile:
+    """The input for pyarrow, which reads a file into memory of its own."""
     import pyarrow as pa
 
+    place = file.extent(0, file.size)
+    if place is not None and place.memory is None and not place.start:
+        with suppress(OSError):  # a system without such names
+            return pa.OSFile(f"/proc/self/fd/{place.descriptor}", "rb")
     return pa.PythonFile(ArrowInput(file), mode="r")

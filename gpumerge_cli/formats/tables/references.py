@@ -76,8 +76,10 @@ def row_of(item: bytes, item_bytes: int) -> int:
 
 
 def renumbered(items: Bytes, found: NDArray[np.uint64], item_bytes: int) -> NDArray[np.uint8]:
-    """Whole items with other references. item_bytes: see references_of."""
-    data = np.array(np.frombuffer(items, np.uint8))
+    """Whole items with other references, in place if they can be changed. item_bytes: see references_of."""
+    data = np.frombuffer(items, np.uint8)
+    if not data.flags.writeable:
+        data = data.copy()
     if item_bytes:
         rows = data.reshape(-1, item_bytes)
         rows[:, item_bytes - REFERENCE_BYTES :] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)

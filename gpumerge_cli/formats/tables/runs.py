@@ -7,6 +7,7 @@ temporary file in its order, so that its rows are gathered by reading forward.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import IO, Any
 
 import pyarrow as pa
@@ -28,13 +29,18 @@ KeepRun = Callable[[Callable[[IO[bytes]], None], int], SeekableInput]
 """Keeps what a function writes in the temporary file of a run with this number."""
 _LARGEST_BATCH, _LEAST_BATCH = 4 << 20, 64 << 10
 _SHARES = 4
-"""A run takes one of so many shares of the memory: beside it there are its items, copies of its chunks, and its end."""
+"""The batches of all runs take one of so many shares of the memory."""
+_SPARED = 4
+"""One of so many shares of the memory is left to decoders and allocators."""
+_SAMPLED = 1 << 10
+_COPIES_OF_ITEMS = 6
+"""The items, images and references that they are made of, and three copies as they are sorted."""
 
 
 class SortedRows:
-    """A sorted run. items: whole ones, in order, with references to `table`."""
+    """A sorted run. items: a file of whole ones, in order, with references to `table`."""
 
-    def __init__(self, table: Table, items: Any) -> None:
+    def __init__(self, table: Table, items: SeekableInput) -> None:
         self.table = table
         self.items = items
 
@@ -54,8 +60,8 @@ def sorted_runs(
     size = number = 0
     for table in tables:
         for batch in table.batches(None, 0, batch_rows(table, None, batch_bytes)):
-            nbytes = bytes_in_memory(batch)
-            if held and size + nbytes > share:
+            nbytes = _bytes_to_sort(batch, form)
+            if held and size + nbytes > memory - memory // _SPARED:
                 yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
                 held, size, number = [], 0, number + 1
             held.append(batch)
@@ -64,14 +70,31 @@ def sorted_runs(
         yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
     elif held:
         rows = _joined(held, tables[0].schema)
-        yield SortedRows(RowsInMemory(rows), _sorted_items(0, rows, form, order, sort))
+        items = _sorted_items(0, rows, form, order, sort)
+        yield SortedRows(RowsInMemory(rows), spool(partial(_write, items), 0))
+
+
+def _bytes_to_sort(batch: Any, form: Form) -> int:
+    """The most bytes that rows take as they are sorted: twice as their chunks are joined, or once beside items."""
+    sample = batch.slice(0, _SAMPLED)
+    items = memoryview(form.items(sample, references(0, 0, sample.num_rows))).nbytes if sample.num_rows else 0
+    of_items = items * batch.num_rows // max(1, sample.num_rows)
+    rows: int = bytes_in_memory(batch)
+    return int(max(2 * rows, rows + _COPIES_OF_ITEMS * of_items))
+
+
+def _write(data: Any, out: IO[bytes]) -> None:
+    out.write(data)
 
 
 def _joined(held: list[Any], schema: pa.Schema) -> Any:
     """The rows of batches, which are let go, as one batch."""
     rows = table_of(held, schema)
     held.clear()
-    return rows.combine_chunks()
+    joined = rows.combine_chunks()
+    del rows
+    pa.default_memory_pool().release_unused()
+    return joined
 
 
 def _sorted_items(number: int, rows: Any, form: Form, order: RowsOrder, sort: SortItems) -> Any:
@@ -100,9 +123,8 @@ def _spilled(
 
     file = spool(write, number)
     counts = [min(at_once, len(wanted) - at) for at in range(0, len(wanted), at_once)]
-    return SortedRows(
-        SpilledRows(file, counts), renumbered(items, references(number, 0, len(wanted)), order.item_bytes)
-    )
+    items = renumbered(items, references(number, 0, len(wanted)), order.item_bytes)
+    return SortedRows(SpilledRows(file, counts), spool(partial(_write, items), number))
 
 
 class SpilledRows(Table):
