@@ -279,7 +279,7 @@ def _items_of(
         def batches(group: int = 0) -> Iterator[Any]:
             return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
 
-        if apart is not None and not checks:
+        if apart is not None and not checks and not apart.needs_keys(table, form):
             made = items_as_stated(number, table, batches, form, apart)
         else:
             made = items_of_rows(number, table, batches(), form, apart)

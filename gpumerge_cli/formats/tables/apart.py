@@ -48,6 +48,11 @@ class Apart:
         """The number of rows of the table beyond that of its items."""
         return sum(table.group_rows[group] - _ITEMS for group in self.groups)
 
+    def needs_keys(self, table: Table, form: Form) -> bool:
+        """Whether the table's statistics do not place a group that is apart: its keys must be read."""
+        path = form.keys[0].column.path
+        return not all(table.has_exact_extremes(group, path) for group in self.groups)
+
 
 def groups_apart(tables: Sequence[Table], form: Form, takes: Callable[[Table, int], bool]) -> list[Apart] | None:
     """The groups of each table that are apart; None if nobody knows.

@@ -15,19 +15,25 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.tables import thrift
 from gpumerge_cli.formats.tables.key_columns import values_type
 from gpumerge_cli.formats.tables.parquet_facts import (
+    ChunkField,
     ColumnField,
     GroupField,
     ParquetFooter,
     column_metadata,
     damaged_footer,
+    encrypted,
     list_in,
     number_in,
     value_in,
 )  # fmt: skip
-from gpumerge_cli.formats.tables.thrift import BINARY, STRUCT, DamagedError, Struct
+from gpumerge_cli.formats.tables.thrift import BINARY, STRUCT, TRUE, DamagedError, Struct
 
 _BOOLEAN, _INT32, _INT64, _INT96, _FLOAT, _DOUBLE, _BYTES, _FIXED_BYTES = range(8)
 _EXACT = Context(prec=100)
+_NANS = 9
+"""The field of Statistics that says the number of NaNs."""
+_EXTREMES, _OLD_EXTREMES, _ARE_EXACT = (6, 5), (2, 1), (7, 8)
+"""The fields of Statistics that say the least and the greatest value, and whether these are exact."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,10 @@ class ChunkFacts:
     least: bytes | None
     """The least value, encoded; None if it is not said."""
     greatest: bytes | None
+    exact: bool
+    """Whether these are values of the column, in the order of its type."""
+    nans: int | None
+    """The number of NaNs, which are not among these; None if it is not said."""
 
 
 class ChunkReader:
@@ -61,7 +71,10 @@ class ChunkReader:
         place = group, leaf
         if place not in self._known:
             try:
-                self._known[place] = _facts(thrift.read(self._of_group(group)[leaf]))
+                chunk = thrift.read(self._of_group(group)[leaf])
+                if ChunkField.crypto in chunk or ChunkField.encrypted in chunk:
+                    raise encrypted(self._footer.name)
+                self._known[place] = _facts(chunk)
             except (DamagedError, IndexError) as error:
                 what = str(error) if isinstance(error, DamagedError) else "a column is missing"
                 raise damaged_footer(self._footer.name, f"row group {group}: {what}") from None
@@ -113,7 +126,8 @@ def _facts(chunk: Struct) -> ChunkFacts:
         statistics = value_in(column, ColumnField.statistics, STRUCT)
     physical = number_in(column, ColumnField.type)
     # Old writers compare bytes in orders of their own.
-    ids = (6, 5) if 6 in statistics else (2, 1) if physical in (_INT32, _INT64, _FLOAT, _DOUBLE) else (6, 5)
+    is_old = _EXTREMES[0] not in statistics and physical in (_INT32, _INT64, _FLOAT, _DOUBLE)
+    ids = _OLD_EXTREMES if is_old else _EXTREMES
     least, greatest = (value_in(statistics, id, BINARY) if id in statistics else None for id in ids)
     return ChunkFacts(
         physical,
@@ -124,4 +138,13 @@ def _facts(chunk: Struct) -> ChunkFacts:
         number_in(statistics, 3) if 3 in statistics else None,
         least,
         greatest,
+        ids == _EXTREMES and all(_is_exact(statistics, id, physical) for id in _ARE_EXACT),
+        number_in(statistics, _NANS) if _NANS in statistics else None,
     )
+
+
+def _is_exact(statistics: Struct, id: int, physical: int) -> bool:
+    """Whether an extreme is a value. Only bytes can be shortened, so that others need not say it."""
+    if id in statistics:
+        return statistics[id].type == TRUE
+    return physical not in (_BYTES, _FIXED_BYTES)

@@ -128,9 +128,11 @@ def _footer_of(read: Read, size: int, name: str) -> ParquetFooter:
     (length,) = struct.unpack("<I", end[:4])
     if length > min(size - _TAIL - len(MAGIC), _LARGEST_FOOTER):
         raise DamagedError(f"its footer is {length:,} bytes long")
-    found = dict(thrift.fields(bytes(read(size - _TAIL - length, length))))
-    if FileField.encryption in found:
-        raise encrypted(name)
+    found = {}
+    for id, field in thrift.fields(bytes(read(size - _TAIL - length, length))):
+        if id == FileField.encryption:  # a signature may follow the footer
+            raise encrypted(name)
+        found[id] = field
     for id, what in ((FileField.schema, "schema is"), (FileField.row_groups, "row groups are")):
         if id not in found:
             raise DamagedError(f"its {what} missing")

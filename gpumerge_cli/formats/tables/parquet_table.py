@@ -17,7 +17,6 @@ from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.key_columns import values_type
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
-from gpumerge_cli.formats.tables.parquet_facts import ParquetFooter
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
 from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors, with_valid_names
@@ -37,6 +36,8 @@ class ParquetTable(Table):
     def __init__(self, file: SeekableInput) -> None:
         self.name = file.name
         self._file = file
+        self.footer = footer_of(self.read, file.size, self.name)
+        """Its footer, of which pyarrow does not tell all. It is read first: pyarrow may end at an encrypted file."""
         with arrow_errors(self.name):
             self._reader = pq.ParquetFile(opened(file), pre_buffer=False)
             self.metadata = self._reader.metadata
@@ -45,11 +46,6 @@ class ParquetTable(Table):
         self.group_rows = [group.num_rows for group in groups]
         self._groups = groups
         self._sampled: dict[tuple[str, ...] | None, float] = {}
-
-    @cached_property
-    def footer(self) -> ParquetFooter:
-        """Its footer, of which pyarrow does not tell all. Raises InputError."""
-        return footer_of(self.read, self._file.size, self.name)
 
     @property
     def stored(self) -> Stored:
@@ -104,9 +100,7 @@ class ParquetTable(Table):
         leaf = self._leaf(path)
         if leaf is None:
             return None
-        facts, type = self._chunks(group, leaf), self.schema.field(path[0]).type
-        for name in path[1:]:
-            type = values_type(type).field(name).type
+        facts, type = self._chunks(group, leaf), self._type(path)
         if facts.nulls is None:
             return None
         if facts.nulls == self.group_rows[group]:
@@ -115,6 +109,21 @@ class ParquetTable(Table):
             return None
         least, greatest = (value_of(type, facts.physical, one) for one in (facts.least, facts.greatest))
         return None if least is None or greatest is None else (least, greatest, facts.nulls > 0)
+
+    def has_exact_extremes(self, group: int, path: Sequence[str]) -> bool:
+        """See Table."""
+        leaf = self._leaf(path)
+        if leaf is None or self.footer.column_orders is None:
+            return False
+        facts = self._chunks(group, leaf)
+        has_nans = pa.types.is_floating(self._type(path)) and facts.nans != 0
+        return facts.exact and facts.nulls == 0 and not has_nans
+
+    def _type(self, path: Sequence[str]) -> pa.DataType:
+        type = self.schema.field(path[0]).type
+        for name in path[1:]:
+            type = values_type(type).field(name).type
+        return values_type(type)
 
     def _leaf(self, path: Sequence[str]) -> int | None:
         """The number of a column among the leaves of the schema; None for one that is not a leaf."""

@@ -91,6 +91,10 @@ class Table(ABC):
         """
         return None
 
+    def has_exact_extremes(self, group: int, path: Sequence[str]) -> bool:
+        """Whether the file says that `extremes` are values of the group, and no others lie outside: no null, no NaN."""
+        return False
+
     @property
     def stored(self) -> Stored:
         """The form in which the file holds its rows, as far as it says it. Raises InputError."""

@@ -154,8 +154,8 @@ def test_random_files(kind: str, options: str, seed: int, tmp_path: Path) -> Non
     assert repr(found.to_pylist()) == repr(pq.read_table(expected).to_pylist())
 
 
-def lying(path: str, group: int, least: int, greatest: int) -> str:
-    """Change the statistics of a group's first column."""
+def with_statistics(path: str, group: int, change: dict[int, Field | None]) -> str:
+    """Change the fields of the statistics of a group's first column. None leaves one out."""
     file = Path(path).read_bytes()
     footer, groups = split(file)
     placed, data = [], bytearray(b"PAR1")
@@ -164,8 +164,10 @@ def lying(path: str, group: int, least: int, greatest: int) -> str:
         if number == group:
             struct = thrift.read(facts.description)
             statistics = column_metadata(chunks_of(struct)[0])[12].value
-            for id, value in ((1, greatest), (2, least), (5, greatest), (6, least)):
-                statistics[id] = Field(BINARY, value.to_bytes(8, "little", signed=True))
+            for id, field in change.items():
+                statistics.pop(id, None)
+                if field is not None:
+                    statistics[id] = field
             facts = type(facts)(
                 facts.rows, facts.size, thrift.written(struct), facts.column_indexes, facts.offset_indexes
             )
@@ -173,6 +175,11 @@ def lying(path: str, group: int, least: int, greatest: int) -> str:
         data += one.data
     Path(path).write_bytes(bytes(data) + composed(footer, placed, len(data)))
     return path
+
+
+def lying(path: str, group: int, least: int, greatest: int) -> str:
+    ends = [Field(BINARY, value.to_bytes(8, "little", signed=True)) for value in (greatest, least)]
+    return with_statistics(path, group, {1: ends[0], 2: ends[1], 5: ends[0], 6: ends[1]})
 
 
 @pytest.mark.parametrize(("group", "least", "greatest"), [(0, 500, 600), (1, 0, 1), (1, 40, 41), (2, -5, -1)])
@@ -204,6 +211,56 @@ def test_no_check_reads_no_keys_of_copied_groups(tmp_path: Path) -> None:
         if field == "key":
             keys = [*range(40), 3, *range(41, 60), *sorted([*range(90, 130), *range(100, 120)]), *range(200, 240)]
             assert found == keys
+
+
+NOT_SAID, FLAG_OFF, NO_NANS = {3: None}, {7: Field(thrift.FALSE, False)}, {9: Field(thrift.I64, 0)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "reads"),
+    [
+        (pa.int64(), {}, False),
+        (pa.int64(), {7: None, 8: None}, False),
+        (pa.int64(), FLAG_OFF, True),
+        (pa.int64(), NOT_SAID, True),
+        (pa.int64(), {5: None, 6: None}, True),
+        (pa.decimal128(30, 0), {}, False),
+        (pa.decimal128(30, 0), {7: None, 8: None}, True),
+        (pa.float64(), {}, True),
+        (pa.float32(), NO_NANS, False),
+        (pa.float64(), {9: Field(thrift.I64, 1)}, True),
+        (pa.float64(), {**NO_NANS, **FLAG_OFF}, True),
+    ],
+)
+def test_no_check_trusts_exact_statistics_alone(kind: Any, change: Any, reads: bool, tmp_path: Path) -> None:
+    """Disorder in a group whose keys are not read stays; where they are read, the group is merged."""
+    a = with_statistics(write(tmp_path / "a.parquet", table_of([0, 30, 10, 39], kind), 4), 0, change)
+    b = write(tmp_path / "b.parquet", table_of([50, 60], kind), 4)
+    is_copied = data_of(merged(tmp_path, "--field", "key", "--no-check", a, b)) == data_of(a) + data_of(b)
+    assert is_copied != reads
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+@pytest.mark.parametrize(
+    ("order", "low", "high"),
+    [
+        ("", [-1, 0, 1, NAN], [2, 3, 4, 5]),
+        (":r", [1, 0, -1, -2], [NAN, 5, 4, 3]),
+        (":r", [NAN, 1, 0, -1], [5, 4, 3, 2]),
+        ("", [-1, 0, 1, None], [2, 3, 4, 5]),
+        (":r", [1, 0, -1, None], [5, 4, 3, 2]),
+    ],
+)
+def test_no_check_with_nans_and_nulls(order: str, low: Any, high: Any, kind: Any, tmp_path: Path) -> None:
+    """Statistics leave them out, wherever they lie in a group."""
+    a, b = (write(tmp_path / f"{name}.parquet", table_of(keys, kind), 4) for name, keys in (("a", low), ("b", high)))
+    found = pq.read_table(merged(tmp_path, "--field", f"key{order}", "--no-check", a, b)).column("key").to_pylist()
+    numbers = sorted((key for key in (*low, *high) if key is not None), key=lambda key: (key != key, key))
+    numbers = numbers[::-1] if order else numbers
+    assert [*map(str, found)] == [*map(str, map(kind.to_pandas_dtype(), numbers)), *["None"] * (8 - len(numbers))]
 
 
 def test_groups_without_rows(tmp_path: Path) -> None:

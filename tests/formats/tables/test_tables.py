@@ -145,9 +145,9 @@ def test_a_wide_table_under_little_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (lambda data: data[:-9], "damaged: copy or write it again"),
-        (lambda data: data[:40], "damaged: copy or write it again"),
-        (lambda data: b"", "damaged: copy or write it again"),
+        (lambda data: data[:-9], "no footer of Parquet at its end; copy it again"),
+        (lambda data: data[:40], "no footer of Parquet at its end; copy it again"),
+        (lambda data: b"", "no footer of Parquet at its end; copy it again"),
         (lambda data: data[:-4] + b"PARE", "encrypted"),
     ],
 )
