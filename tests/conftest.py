@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -59,10 +60,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in _LONGEST)
 
 
-def pytest_collection_finish() -> None:
-    """Objects that live as long as all tests do: each collection of garbage would take 0.3 s to walk through them."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Its objects live as long as all tests do: each search for garbage would take 0.3 s to walk through them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -95,7 +102,12 @@ def _no_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session")
 def _made_locales(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_locales(tmp_path_factory.mktemp("locales"))
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # localedef takes seconds, so all workers share its files
+        folder = folder.parent
+    with open(folder / "locales.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return make_locales(folder / "locales")
 
 
 @pytest.fixture

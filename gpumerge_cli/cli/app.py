@@ -72,7 +72,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
             return invoke_typer(arguments, invoke)
     except GpumergeError as error:
-        raise (error if settings is None else settings.placed(error)) from error
+        placed = error if settings is None else settings.placed(error)
+        if placed is error:  # which keeps its own cause
+            raise
+        raise placed from error
 
 
 def _wants_traceback(arguments: Sequence[str]) -> bool:

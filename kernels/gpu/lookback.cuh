@@ -52,7 +52,11 @@ __device__ __forceinline__ Descriptor load_descriptor(const Descriptor* at)
 }
 #else
 inline void store_descriptor(Descriptor* at, Descriptor descriptor) { __atomic_store_n(at, descriptor, __ATOMIC_RELAXED); }
-inline Descriptor load_descriptor(const Descriptor* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+inline Descriptor load_descriptor(const Descriptor* at)
+{
+    __nanosleep(0);  // or the thread that it waits for would never run
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
 #endif
 
 // The sum of what all tiles ahead of `tile` count, from word number `bin` of each. A tile has COUNTS words. A thread that

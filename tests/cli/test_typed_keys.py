@@ -115,7 +115,7 @@ def distinct(lines: Sequence[bytes], order: LineOrder) -> list[bytes]:
 @pytest.mark.parametrize("csv", [False, True], ids=["lines", "csv"])
 @pytest.mark.usefixtures("small_chunks")
 def test_sorts_merges_and_sets(kind: str, csv: bool, chance: Random) -> None:
-    for _ in range(4):
+    for _ in range(3):
         _, order, lines, words = drawn_case(kind, chance, csv)
         key = key_of(order)
         cut = chance.randrange(len(lines) + 1)

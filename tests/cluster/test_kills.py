@@ -34,12 +34,12 @@ from tests.jobs_of import merge_job
 def test_a_few_kills(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(kills, "_ITEMS", 200_000)
     monkeypatch.setattr(workers, "_LEAST_TASK", 1 << 14)
-    kills.storm(cluster, tmp_path, 3, seed, 0.2)
+    kills.storm(cluster, tmp_path, 2, seed, 0.2)
 
 
 @pytest.mark.thorough
-def test_a_hundred_kills(cluster: Connection, tmp_path: Path, seed: int) -> None:
-    kills.storm(cluster, tmp_path, 100, seed)
+def test_many_kills(cluster: Connection, tmp_path: Path, seed: int) -> None:
+    kills.storm(cluster, tmp_path, 40, seed)
 
 
 def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

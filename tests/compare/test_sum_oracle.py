@@ -39,7 +39,7 @@ def changed(merged: NDArray[Any], how: str, at: int, to: int) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@settings(max_examples=75)
+@settings(max_examples=40)
 @given(case=key_runs(most_runs=4), data=st.data())
 def test_it_agrees_with_a_sort(threads: int, case: Any, data: st.DataObject) -> None:
     runs, descending = case

@@ -238,9 +238,9 @@ def test_an_input_changes_while_it_is_read(inputs: list[str], way: None, tmp_pat
     assert Path(output).read_bytes() == b"earlier"
 
 
-def test_five_thousand_files_within_256_descriptors(tmp_path: Path) -> None:
+def test_two_thousand_files_within_256_descriptors(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
-    parts = np.sort(rng.integers(-(2**31), 2**31, (5000, 2000), np.int32), axis=1)
+    parts = np.sort(rng.integers(-(2**31), 2**31, (2000, 2000), np.int32), axis=1)
     parts = parts.astype(np.int32)
     names = []
     for number, part in enumerate(parts):

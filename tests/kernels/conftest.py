@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,5 +19,9 @@ def gpu(gpu_backend: GpuBackend) -> GpuBackend:
 
 @pytest.fixture
 def quickly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thorough runs of NVRTC optimize as the product does. Others do not, which is three times as fast for lines."""
-    monkeypatch.setattr("nvrtc.QUICKLY", request.node.get_closest_marker("thorough") is None)
+    """A fourth of the thorough cases, which goes by their names, is optimized as the product does it.
+
+    To optimize takes three times as long for lines. Tests on a GPU optimize all that they run.
+    """
+    optimizes = request.node.get_closest_marker("thorough") and zlib.crc32(request.node.name.encode()) % 4 == 0
+    monkeypatch.setattr("nvrtc.QUICKLY", not optimizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 # Those between take the same ways through the sources as their neighbours.
 FEW = (75, 90, 120)
 SOME = [at if at in (75, 90) else pytest.param(at, marks=pytest.mark.thorough) for at in ARCHITECTURES]
+ONE = [at if at == 75 else pytest.param(at, marks=pytest.mark.thorough) for at in ARCHITECTURES]
+"""For kernels of lines, which take seconds. Other tests compile them for 90."""
 # Those between differ from them in the length of loops.
 SOME_FAN_INS = [at if at in (2, 16) else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS]
 SHARED = {75: 64, 80: 163, 86: 99, 89: 99, 90: 227, 100: 227, 120: 99}
@@ -52,7 +55,12 @@ def ordered(orders: list[Order]) -> list[Any]:
 
 
 def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
-    """Compile a file as the product does it, but for the optimizations of usual runs."""
+    """Compile a file as the product does it, but for optimizations; see QUICKLY. Tests share what they compile."""
+    _compile(architecture, file, options, QUICKLY)
+
+
+@cache
+def _compile(architecture: int, file: str, options: tuple[str, ...], quickly: bool) -> None:
     nvrtc = needs.library("cupy").cuda.nvrtc
     from gpumerge_cli.backends.gpu.compiled import _compiled
 
@@ -62,5 +70,5 @@ def compile_for(architecture: int, file: str, options: tuple[str, ...]) -> None:
         pytest.skip(needs.nvrtc(error))
     if architecture not in supported:
         pytest.skip(f"needs an NVRTC that knows sm_{architecture}; pip install -U 'gpumerge[cuda13]'")
-    quick = ("--Ofast-compile=max",) if QUICKLY and nvrtc.getVersion() >= (13, 0) else ()
+    quick = ("--Ofast-compile=max",) if quickly and nvrtc.getVersion() >= (13, 0) else ()
     assert _compiled(file, flatten(file), (*options, *quick), architecture)

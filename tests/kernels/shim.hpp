@@ -1,5 +1,5 @@
-// Enough of CUDA to run the kernels on a CPU, where sanitizers see every access: a std::thread for each thread of a
-// block, blocks one after another or a few at once, a barrier for __syncthreads.
+// Enough of CUDA to run the kernels on a CPU, where sanitizers see every access: a fiber for each thread of a block,
+// blocks one after another or a few at once, a barrier for __syncthreads. See fibers.hpp.
 //
 // Static shared memory keeps what the block before left in it, and dynamic shared memory is filled with a pattern, as
 // neither is initialised on a device.
@@ -7,15 +7,14 @@
 
 #include <atomic>
 #include <cmath>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <new>
-#include <thread>
 #include <vector>
+
+#include "fibers.hpp"
 
 #define __global__
 #define __device__
@@ -32,37 +31,6 @@ struct alignas(16) uint4 {
 };
 
 namespace shim {
-
-struct Dim {
-    unsigned x;
-};
-
-inline thread_local Dim thread_index, block_index;
-inline Dim block_dim, grid_dim;
-inline thread_local unsigned char* shared_bytes;
-
-class Barrier {
-public:
-    void reset(unsigned threads) { threads_ = threads; }
-
-    void wait()
-    {
-        std::unique_lock<std::mutex> lock(mutex_);
-        const unsigned turn = turn_;
-        if (++waiting_ == threads_) {
-            waiting_ = 0;
-            ++turn_;
-            all_here_.notify_all();
-            return;
-        }
-        all_here_.wait(lock, [&] { return turn_ != turn; });
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable all_here_;
-    unsigned threads_ = 0, waiting_ = 0, turn_ = 0;
-};
 
 constexpr unsigned WARP = 32;
 
@@ -100,8 +68,6 @@ struct Block {
     Bytes memory;
 };
 
-inline thread_local Block* block;
-
 template <typename Read>
 auto exchange(unsigned long long value, Read read)
 {
@@ -119,28 +85,22 @@ void launch(unsigned blocks, unsigned threads, std::size_t shared, Kernel kernel
 {
     block_dim = {threads};
     grid_dim = {blocks};
-    const auto run = [&](Block* own, unsigned first, unsigned thread) {
-        block = own;
-        thread_index = {thread};
+    std::vector<std::unique_ptr<Block>> running;
+    for (unsigned first = 0; first < together; ++first) running.push_back(std::make_unique<Block>(threads));
+    run_fibers(together * threads, [&](unsigned fiber) {
+        const unsigned first = fiber / threads, thread = fiber % threads;
+        Block* const own = running[first].get();
         for (unsigned number = first; number < blocks; number += together) {
-            block_index = {number};
             if (thread == 0) {
                 own->memory = allocate(shared);
                 std::memset(own->memory.get(), 0xcd, shared);
             }
             own->barrier.wait();
-            shared_bytes = own->memory.get();
+            place_fiber(own, {thread}, {number}, own->memory.get());
             kernel();
             own->barrier.wait();
         }
-    };
-    std::vector<std::unique_ptr<Block>> running;
-    std::vector<std::thread> pool;
-    for (unsigned first = 0; first < together; ++first) {
-        running.push_back(std::make_unique<Block>(threads));
-        for (unsigned thread = 0; thread < threads; ++thread) pool.emplace_back(run, running.back().get(), first, thread);
-    }
-    for (std::thread& thread : pool) thread.join();
+    });
 }
 
 }  // namespace shim
@@ -156,6 +116,9 @@ inline void __syncwarp()
 {
     shim::exchange(0, [](const unsigned long long*) { return 0; });
 }
+
+// A thread that waits for another one's word calls it.
+inline void __nanosleep(unsigned) { shim::let_others_run(); }
 
 inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 

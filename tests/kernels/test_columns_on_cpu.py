@@ -275,7 +275,7 @@ def notices(done: subprocess.CompletedProcess[str]) -> bool:
 
 def test_columns_of_some_shapes(tmp_path: Path, rng: np.random.Generator) -> None:
     """Each test run takes others: all of them take long to compile."""
-    numbers = rng.choice(len(SHAPES), 3, replace=False).tolist()
+    numbers = rng.choice(len(SHAPES), 2, replace=False).tolist()
     done = run(program(bulk=int(rng.integers(2)), numbers=numbers), "address", tmp_path)
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr[-6000:]}"
 

@@ -70,18 +70,30 @@ def cases(number: int, order: Order, rng: np.random.Generator) -> list[Case]:
     return made
 
 
-def test_fast_ways_give_what_slow_ones_give(tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize(
+    ("floats", "narrow"),
+    [(FLOATS[:2], NARROW[::3]), pytest.param(FLOATS[2:], NARROW[1:3], marks=pytest.mark.thorough)],
+    ids=["some", "others"],
+)
+def test_fast_ways_give_what_slow_ones_give(
+    floats: list[Variant], narrow: list[Variant], tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator
+) -> None:
     """Floats by number and by image, and narrow integers value by value."""
-    variants = [*FLOATS, *(changed(variant, NO_NAN, "return false;") for variant in FLOATS[:1]), *NARROW]
+    variants = [*floats, *(changed(variant, NO_NAN, "return false;") for variant in floats[:1]), *narrow]
     program = Program(variants, "address", tmp_path_factory.mktemp("fast"))
     for number, variant in enumerate(variants):
         status, output = program.run(a_sixth_of(cases(number, variant.order, rng), rng))
         assert status == 0, output
 
 
-def test_values_of_unsorted_runs(tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator) -> None:
-    program = Program(NARROW, "address", tmp_path_factory.mktemp("unsorted"))
-    for number, variant in enumerate(NARROW):
+@pytest.mark.parametrize(
+    "narrow", [NARROW[::3], pytest.param(NARROW[1:3], marks=pytest.mark.thorough)], ids=["some", "others"]
+)
+def test_values_of_unsorted_runs(
+    narrow: list[Variant], tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator
+) -> None:
+    program = Program(narrow, "address", tmp_path_factory.mktemp("unsorted"))
+    for number, variant in enumerate(narrow):
         made = []
         for turn, (a, b) in enumerate(narrow_pairs(variant.order, rng)):
             for one, other in ((a[::-1], b[::-1]), (rng.permutation(a), rng.permutation(b))):
@@ -110,7 +122,7 @@ def test_every_missing_barrier_of_values_is_noticed(
     program = Program(mutants, "thread", tmp_path_factory.mktemp("mutants"))
     unnoticed = []
     for number in range(len(mutants)):
-        runs = (program.has_race(case) for _ in range(4) for case in cases(number, order, rng)[-12:])
+        runs = (program.has_race(case) for case in cases(number, order, rng)[-12:])
         if not any(runs):
             unnoticed.append(function_around("values", ours[number]))
     assert not unnoticed

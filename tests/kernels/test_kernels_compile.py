@@ -12,6 +12,7 @@ from nvrtc import (
     KEY_ORDERS,
     LEVELS,
     MERGES,
+    ONE,
     RECORD_ORDERS,
     SOME,
     SOME_FAN_INS,
@@ -58,7 +59,7 @@ def test_every_kernel_for_keys(order: Order, file: str) -> None:
     compile_for(90, file, compiler_options(order_macros(order)))
 
 
-@pytest.mark.parametrize("architecture", SOME)
+@pytest.mark.parametrize("architecture", ONE)
 def test_lines_on_every_architecture(architecture: int) -> None:
     for order in (LineOrder(), EVERY_COMPARISON):
         merges = MERGES if architecture == 75 and order.keys else ("merge_path.cu",)
@@ -73,7 +74,7 @@ def test_text_on_every_architecture(architecture: int) -> None:
 
 @pytest.mark.parametrize(
     "comparison",
-    [kind if at % 4 == 0 else pytest.param(kind, marks=pytest.mark.thorough) for at, kind in enumerate(KIND_OF)],
+    [kind if at % 8 == 0 else pytest.param(kind, marks=pytest.mark.thorough) for at, kind in enumerate(KIND_OF)],
 )
 def test_every_comparison_of_lines(comparison: str) -> None:
     """Each alone; test_lines_on_every_architecture compiles all of them together."""
@@ -124,12 +125,22 @@ def test_odd_path_shapes(block: int, items: int) -> None:
     compile_for(75, "merge_path.cu", compiler_options((*order_macros(KeyOrder("int", 2)), *policy_macros(policy))))
 
 
-FAN_IN_ORDERS = [KeyOrder("int", 4), KeyOrder("uint", 1), Order.lines(), Order.records(12, 0, 8)]
+FAN_IN_ORDERS = [KeyOrder("int", 4), KeyOrder("uint", 1), Order.records(12, 0, 8)]
 
 
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)
 @pytest.mark.parametrize(("order", "transfer"), one_of_each(FAN_IN_ORDERS, ["bulk", "vector"]))
 def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
+    fan_in_compiles(order, fan_in, transfer)
+
+
+@pytest.mark.parametrize("fan_in", [at if at == 16 else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS])
+@pytest.mark.parametrize("transfer", ["bulk", pytest.param("vector", marks=pytest.mark.thorough)])
+def test_lines_of_every_fan_in(fan_in: int, transfer: Transfer) -> None:
+    fan_in_compiles(Order.lines(), fan_in, transfer)
+
+
+def fan_in_compiles(order: Order, fan_in: int, transfer: Transfer) -> None:
     policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer=transfer)
     architecture = 90 if transfer == "bulk" else 75
     compile_for(architecture, "merge_path.cu", compiler_options((*order_macros(order), *policy_macros(policy))))
@@ -138,12 +149,20 @@ def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
 
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)
 def test_levels_of_every_fan_in(fan_in: int) -> None:
-    for order in (KeyOrder("uint", 8), Order.lines()):
-        policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer="bulk")
-        options = compiler_options((*order_macros(order), *policy_macros(policy, batched=True)))
-        compile_for(90, "merge_path.cu", options)
-        options = compiler_options((*order_macros(order), *run_macros(fan_in, batched=True)))
-        compile_for(90, "partition.cu", options)
+    levels_compile(KeyOrder("uint", 8), fan_in)
+
+
+@pytest.mark.parametrize("fan_in", [at if at == 16 else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS])
+def test_levels_of_lines_of_every_fan_in(fan_in: int) -> None:
+    levels_compile(Order.lines(), fan_in)
+
+
+def levels_compile(order: Order, fan_in: int) -> None:
+    policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer="bulk")
+    options = compiler_options((*order_macros(order), *policy_macros(policy, batched=True)))
+    compile_for(90, "merge_path.cu", options)
+    options = compiler_options((*order_macros(order), *run_macros(fan_in, batched=True)))
+    compile_for(90, "partition.cu", options)
 
 
 @pytest.mark.parametrize(("architecture", "fan_in"), one_of_each(ARCHITECTURES[::3], FAN_INS))

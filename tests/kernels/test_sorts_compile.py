@@ -63,9 +63,16 @@ def test_sorts_on_some_architectures(architecture: int, order: Order) -> None:
         compile_for(architecture, file, (*compiler_options(order_macros(order)), "-DBATCHED=1"))
 
 
+@pytest.mark.parametrize("file", ["partition.cu", "merge_path.cu"])
 @pytest.mark.parametrize(
     "architecture", [pytest.param(at, marks=() if at == 90 else pytest.mark.thorough) for at in FEW]
 )
+def test_levels_of_lines_on_some_architectures(architecture: int, file: str) -> None:
+    compile_for(architecture, file, (*compiler_options(order_macros(Order.lines())), "-DBATCHED=1"))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("architecture", FEW)
 def test_sorts_of_lines_on_some_architectures(architecture: int) -> None:
     test_sorts_on_some_architectures(architecture, Order.lines())
 

@@ -14,9 +14,10 @@ from gpumerge_cli.formats.tables.parquet_facts import (
     number_in,
     structs_in,
     value_in,
+    values_in,
 )  # fmt: skip
 from gpumerge_cli.formats.tables.table import StoredColumn
-from gpumerge_cli.formats.tables.thrift import BINARY, LIST, DamagedError, Struct
+from gpumerge_cli.formats.tables.thrift import BINARY, I32, DamagedError, Struct
 
 CODECS = ("none", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4")
 """The compressions by their numbers. The first lz4 is one of Hadoop alone, the second one is what is written."""
@@ -75,7 +76,7 @@ def has_integer_decimals(footer: ParquetFooter) -> bool:
 
 
 def _stored(column: Struct) -> StoredColumn:
-    path = tuple(name.decode(errors="replace") for name in value_in(column, ColumnField.path, LIST).values)
+    path = tuple(name.decode(errors="replace") for name in values_in(column, ColumnField.path, BINARY))
     number = number_in(column, ColumnField.codec)
     codec = CODECS[number] if 0 <= number < len(CODECS) else ""
     pages: dict[int, int] = {}
@@ -84,7 +85,7 @@ def _stored(column: Struct) -> StoredColumn:
             if number_in(one, 1) in _DATA_PAGES:
                 pages[number_in(one, 2)] = number_in(one, 3)
     else:  # a writer that does not say it, but as a rule keeps to one encoding
-        encodings = value_in(column, ColumnField.encodings, LIST).values
+        encodings = values_in(column, ColumnField.encodings, I32)
         chosen = next((one for one in encodings if one in _DICTIONARIES or one in _ENCODINGS), 0)
         pages[chosen] = 1
     usual = max(pages, key=lambda encoding: pages[encoding], default=0)

@@ -123,6 +123,14 @@ def structs_in(struct: Struct, id: int) -> list[Struct]:
     return items.values
 
 
+def values_in(struct: Struct, id: int, type: int) -> list[Any]:
+    """The values of a list of this type."""
+    items: ListValue = value_in(struct, id, LIST)
+    if items.values and items.type != type:
+        raise DamagedError("a list holds other values")
+    return items.values
+
+
 def list_in(struct: Struct, id: int) -> Encoded:
     """A list as its bytes."""
     return Encoded(value_in(struct, id, LIST))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -117,9 +118,15 @@ class ParquetTable(Table):
 
     def _leaf(self, path: Sequence[str]) -> int | None:
         """The number of a column among the leaves of the schema; None for one that is not a leaf."""
-        wanted, schema = ".".join(path), self.metadata.schema
-        found = [number for number in range(len(schema)) if schema.column(number).path == wanted]
-        return found[0] if len(found) == 1 else None
+        return self._leaves.get(".".join(path))
+
+    @cached_property
+    def _leaves(self) -> dict[str, int]:
+        """The numbers of leaves of the schema by their paths; not those of paths that several have."""
+        schema = self.metadata.schema
+        paths = [schema.column(number).path for number in range(len(schema))]
+        several = {path for path, count in Counter(paths).items() if count > 1}
+        return {path: number for number, path in enumerate(paths) if path not in several}
 
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
