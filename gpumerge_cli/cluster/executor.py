@@ -50,6 +50,8 @@ class Cluster(Workers):
 
     def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> ClusterTeam:
         """See Executor."""
+        if output is not None and inputs.written.rows is not None:
+            raise rewritten_error(output.names[0], inputs.layout.format)
         clock.start()
         if output is not None and job.operation.kind != "sort":
             output.reserve_space(by_devices=False)  # workers must know whether files are mapped

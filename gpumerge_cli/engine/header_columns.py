@@ -13,7 +13,7 @@ from gpumerge_cli.shell_words import quoted
 _TAB = b"\t"
 
 
-def names_columns(line: bytes, layout: Layout) -> bool:
+def is_line_of_names(line: bytes, layout: Layout) -> bool:
     """Whether the last line of a header, without its end, names columns, and defines nothing as lines of VCF do."""
     items = layout.items
     if layout.format.names_in_header and items.header_lines > 0:
@@ -29,7 +29,7 @@ def check_columns(lines: Sequence[HeaderLine], layout: Layout) -> None:
     fields than the header has names.
     """
     items, format = layout.items, layout.format
-    named = [line for line in lines if names_columns(line.text, layout)]
+    named = [line for line in lines if is_line_of_names(line.text, layout)]
     for line in named[1:]:
         first = named[0]
         fields, its = (tuple(format.fields_of_header(one.text, items)) for one in (line, first))

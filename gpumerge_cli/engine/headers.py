@@ -88,10 +88,10 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
 
 def _way_out(header: bytes, first: bytes, layout: Layout, given: Sequence[bytes]) -> str:
     """The way out for two headers that differ. given: all headers."""
-    from gpumerge_cli.engine.header_columns import by_schema, columns_way_out, names_columns
+    from gpumerge_cli.engine.header_columns import by_schema, columns_way_out, is_line_of_names
 
     (*comments, last), (*its, its_last) = (_bare_lines(text) for text in (header, first))
-    named = names_columns(last, layout) and names_columns(its_last, layout)
+    named = is_line_of_names(last, layout) and is_line_of_names(its_last, layout)
     other = columns_way_out(last, its_last, layout) if named else ""
     by_name = other if other == by_schema(layout, last) else ""
     if layout.items.header_prefix:

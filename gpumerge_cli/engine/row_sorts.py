@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from gpumerge_cli.backends.select import host
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.memory import memory_for_items
@@ -18,8 +19,8 @@ from gpumerge_cli.order.kinds import Order
 def purpose_of(job: Job) -> Purpose:
     """The use that a job makes of its inputs."""
 
-    def sort(order: Order, items: Any) -> Any:
-        return _sorted_items(job, order, items)
+    def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
+        _sort_items(job, order, nbytes, parts, use)
 
     sorts = job.operation.kind == "sort"
     return Purpose(
@@ -47,21 +48,20 @@ def merge_of_runs(job: Job) -> Job:
     return replace(job, operation=operation, resources=replace(job.resources, memory=memory_for_items(job)))
 
 
-def _sorted_items(job: Job, order: Order, items: Any) -> Any:
-    """Items sorted stably in memory. Raises MemoryError, UsageError."""
-    import numpy as np
-
-    data = np.frombuffer(items, np.uint8)
-    if not len(data):
-        return data
+def _sort_items(job: Job, order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
+    """Sort items in memory, stably. See formats.tables.runs.SortItems. Raises MemoryError, UsageError."""
     backend, request = host(), job.operation.launch
     assert isinstance(request, SortRequest)
-    policy = backend.resolve_sort(request, order, len(data))
-    workspace = backend.workspace(order, len(data), threads=job.resources.threads or cores())
+    policy = backend.resolve_sort(request, order, nbytes)
+    workspace = backend.workspace(order, nbytes, threads=job.resources.threads or cores())
     try:
-        np.asarray(workspace.staging(len(data)))[:] = data
-        workspace.upload([len(data)])
+        room, at = memoryview(workspace.staging(nbytes)), 0
+        for part in parts:
+            data = memoryview(part).cast("B")
+            room[at : at + len(data)] = data
+            at += len(data)
+        workspace.upload([nbytes])
         workspace.sort(policy)
-        return np.array(workspace.download())
+        use(workspace.download())
     finally:
         workspace.close()

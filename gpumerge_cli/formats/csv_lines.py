@@ -215,7 +215,7 @@ def same_fields(header: bytes, other: bytes, dialect: Dialect) -> bool:
     return _parsed(header, dialect) == _parsed(other, dialect)
 
 
-def fields_of(record: bytes, dialect: Dialect) -> list[bytes]:
+def fields_of_record(record: bytes, dialect: Dialect) -> list[bytes]:
     """The fields of a record without its newline; the record alone if it is not CSV."""
     rows = _parsed(record.removesuffix(b"\r") + b"\n", dialect)
     return [record] if isinstance(rows, bytes) else [field.encode("latin-1") for row in rows[-1:] for field in row]

@@ -215,8 +215,8 @@ class Purpose:
 
     memory: int = 1 << 28
     """Bytes that they may take in this process."""
-    sort: Callable[[Any, Any], Any] | None = None
-    """Sorts items of rows, given their order and the items, see formats.tables.runs; None if the job does not sort."""
+    sort: Callable[[Any, int, Any, Any], None] | None = None
+    """Sorts items of rows, see formats.tables.runs.SortItems; None if the job does not sort."""
     spills: bool = False
     """Whether a sort uses temporary files even if there is memory for everything."""
     folders: tuple[str, ...] = ()

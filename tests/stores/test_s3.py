@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import pickle
@@ -10,6 +11,8 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gpumerge_cli.cli.app import invoke
@@ -50,6 +53,10 @@ def _file(kind: str, rng: np.random.Generator) -> bytes:
         return b"a,b\n" + b"".join(rows)
     if kind == "jsonl":
         return b"".join(b'{"a":{"id":%d}}\n' % number for number in np.sort(rng.integers(0, 10**6, count)).tolist())
+    if kind == "parquet":
+        out = io.BytesIO()
+        pq.write_table(pa.table({"id": np.sort(rng.integers(0, 10**6, count))}), out, row_group_size=500)
+        return out.getvalue()
     if kind == "gz":
         return gzip.compress(_file("txt", rng))
     if kind == "rec":
@@ -65,6 +72,7 @@ OPTIONS = {
     "txt": [],
     "csv": ["--csv", "--header=1"],
     "jsonl": ["--field=a.id"],
+    "parquet": ["--field=id"],
     "gz": [],
     "rec": ["--record-size=12"],
     "npy": [],

@@ -130,9 +130,9 @@ class Csv(Format):
     def fields_of_header(self, line: bytes, items: Items) -> Sequence[bytes]:
         """See Format."""
         from gpumerge_cli.formats.csv_dialect import dialect_of
-        from gpumerge_cli.formats.csv_lines import fields_of
+        from gpumerge_cli.formats.csv_lines import fields_of_record
 
-        return fields_of(line, dialect_of(items.line_order))
+        return fields_of_record(line, dialect_of(items.line_order))
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
         """See Format. The column is the first one of the records, or the last one."""

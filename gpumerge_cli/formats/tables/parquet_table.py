@@ -59,13 +59,13 @@ class ParquetTable(Table):
 
     def _sorted_by(self) -> tuple[SortedColumn, ...]:
         """The first columns by which all groups are sorted."""
-        schema, found = self.metadata.schema, []
+        paths, found = self._paths, []
         stated = [sorting_of(group) for group in self.footer.groups]
         for columns in zip(*stated, strict=False):
             first = columns[0]
-            if any(one != first for one in columns) or not 0 <= first.number < len(schema):
+            if any(one != first for one in columns) or not 0 <= first.number < len(paths):
                 break
-            path = tuple(schema.column(first.number).path.split("."))
+            path = tuple(paths[first.number].split("."))
             found.append(SortedColumn(path, first.descending, first.nulls_first))
         return tuple(found)
 
@@ -130,10 +130,16 @@ class ParquetTable(Table):
         return self._leaves.get(".".join(path))
 
     @cached_property
+    def _paths(self) -> list[str]:
+        """The paths of the leaves of the schema."""
+        schema = self.metadata.schema
+        with arrow_errors(self.name):  # damaged names are not UTF-8
+            return [schema.column(number).path for number in range(len(schema))]
+
+    @cached_property
     def _leaves(self) -> dict[str, int]:
         """The numbers of leaves of the schema by their paths; not those of paths that several have."""
-        schema = self.metadata.schema
-        paths = [schema.column(number).path for number in range(len(schema))]
+        paths = self._paths
         several = {path for path, count in Counter(paths).items() if count > 1}
         return {path: number for number, path in enumerate(paths) if path not in several}
 

@@ -28,6 +28,7 @@ WHOLE = np.uint64(1 << 61)
 END = np.uint64(1 << 62)
 """Set in a reference to the last row of such a group, which stands for no more rows."""
 _FEW_INPUTS = 16
+_AT_ONCE = 1 << 16
 _BITS = 7
 _TEXT = 9
 """The bytes of a reference in a line. The highest bit of each is set, so that none is NUL or MARK."""
@@ -75,16 +76,18 @@ def row_of(item: bytes, item_bytes: int) -> int:
     return int(rows[0])
 
 
-def renumbered(items: Bytes, found: NDArray[np.uint64], item_bytes: int) -> NDArray[np.uint8]:
-    """Whole items with other references, in place if they can be changed. item_bytes: see references_of."""
+def renumbered(items: Bytes, number: int, item_bytes: int) -> NDArray[np.uint8]:
+    """Whole items, which are changed to refer to the rows of input `number` in turn. item_bytes: see references_of."""
     data = np.frombuffer(items, np.uint8)
-    if not data.flags.writeable:
-        data = data.copy()
     if item_bytes:
         rows = data.reshape(-1, item_bytes)
-        rows[:, item_bytes - REFERENCE_BYTES :] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)
+        for at in range(0, len(rows), _AT_ONCE):
+            some = rows[at : at + _AT_ONCE]
+            found = references(number, at, len(some))
+            some[:, item_bytes - REFERENCE_BYTES :] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)
         return data
     ends = np.flatnonzero(data == NUL)
+    found = references(number, 0, len(ends))
     for at in range(_TEXT):
         data[ends - (_TEXT - at)] = _bits(found, at)
     return data

@@ -6,12 +6,13 @@ temporary file in its order, so that its rows are gathered by reading forward.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import IO, Any
 
 import pyarrow as pa
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.cursor import RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
@@ -23,8 +24,9 @@ from gpumerge_cli.formats.tables.taking import rows_at
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 
 RowsOrder = FixedRowOrder | TextRowOrder
-SortItems = Callable[[RowsOrder, Any], Any]
-"""Sorts whole items in memory, stably. The result is bytes of its own."""
+SortItems = Callable[[RowsOrder, int, Iterable[Bytes], Callable[[Bytes], None]], None]
+"""Sorts whole items in memory, stably: so many bytes, which come in parts. The result goes to a function, which may
+change it, and is valid until that returns."""
 KeepRun = Callable[[Callable[[IO[bytes]], None], int], SeekableInput]
 """Keeps what a function writes in the temporary file of a run with this number."""
 _LARGEST_BATCH, _LEAST_BATCH = 4 << 20, 64 << 10
@@ -33,6 +35,8 @@ _SHARES = 4
 _SPARED = 4
 """One of so many shares of the memory is left to decoders and allocators."""
 _SAMPLED = 1 << 10
+_AT_ONCE = 1 << 16
+"""The rows whose items are made at once."""
 _COPIES_OF_ITEMS = 6
 """The items, images and references that they are made of, and three copies as they are sorted."""
 
@@ -70,8 +74,9 @@ def sorted_runs(
         yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
     elif held:
         rows = _joined(held, tables[0].schema)
-        items = _sorted_items(0, rows, form, order, sort)
-        yield SortedRows(RowsInMemory(rows), spool(partial(_write, items), 0))
+        files: list[SeekableInput] = []
+        _sort(0, rows, form, order, sort, lambda items: files.append(spool(partial(_write, items), 0)))
+        yield SortedRows(RowsInMemory(rows), files[0])
 
 
 def _bytes_to_sort(batch: Any, form: Form) -> int:
@@ -97,8 +102,18 @@ def _joined(held: list[Any], schema: pa.Schema) -> Any:
     return joined
 
 
-def _sorted_items(number: int, rows: Any, form: Form, order: RowsOrder, sort: SortItems) -> Any:
-    return sort(order, form.items(rows, references(number, 0, rows.num_rows)))
+def _sort(number: int, rows: Any, form: Form, order: RowsOrder, sort: SortItems, use: Callable[[Bytes], None]) -> None:
+    """Sort the items of rows of run `number`."""
+    count = rows.num_rows
+    if not form.is_fixed:
+        items = form.items(rows, references(number, 0, count))
+        sort(order, len(items), [items], use)
+        return
+    parts = (
+        form.items(rows.slice(at, _AT_ONCE), references(number, at, min(_AT_ONCE, count - at)))
+        for at in range(0, count, _AT_ONCE)
+    )
+    sort(order, count * order.item_bytes, parts, use)
 
 
 def _spilled(
@@ -112,19 +127,25 @@ def _spilled(
     spool: KeepRun,
 ) -> SortedRows:
     rows = _joined(held, schema)
-    items = _sorted_items(number, rows, form, order, sort)
-    _, wanted = places(references_of(items, order.item_bytes))
-    at_once = max(1, int(len(wanted) * batch_bytes / max(1, bytes_in_memory(rows))))
+    count = rows.num_rows
+    at_once = max(1, int(count * batch_bytes / max(1, bytes_in_memory(rows))))
+    files: list[SeekableInput] = []
 
-    def write(out: IO[bytes]) -> None:
-        with pa.ipc.new_file(out, rows.schema) as stream:
-            for at in range(0, len(wanted), at_once):
-                stream.write_table(rows_at(rows, wanted[at : at + at_once]), len(wanted))
+    def keep(items: Bytes) -> None:
+        found = references_of(items, order.item_bytes)
 
-    file = spool(write, number)
-    counts = [min(at_once, len(wanted) - at) for at in range(0, len(wanted), at_once)]
-    items = renumbered(items, references(number, 0, len(wanted)), order.item_bytes)
-    return SortedRows(SpilledRows(file, counts), spool(partial(_write, items), number))
+        def write(out: IO[bytes]) -> None:
+            with pa.ipc.new_file(out, rows.schema) as stream:
+                for at in range(0, count, at_once):
+                    _, wanted = places(found[at : at + at_once])
+                    stream.write_table(rows_at(rows, wanted), count)
+
+        files.append(spool(write, number))
+        files.append(spool(partial(_write, renumbered(items, number, order.item_bytes)), number))
+
+    _sort(number, rows, form, order, sort, keep)
+    counts = [min(at_once, count - at) for at in range(0, count, at_once)]
+    return SortedRows(SpilledRows(files[0], counts), files[1])
 
 
 class SpilledRows(Table):

@@ -146,8 +146,12 @@ class TableWriter(ABC):
 
 
 def with_valid_names(schema: pa.Schema) -> pa.Schema:
-    """The schema. Raises ValueError for names that are not UTF-8."""
-    str(schema)
+    """The schema. Raises ValueError for names that are not UTF-8, those of fields of structs included."""
+    left = list(schema)
+    while left:
+        field = left.pop()
+        _ = field.name
+        left += [field.type.field(number) for number in range(field.type.num_fields)]
     return schema
 
 

@@ -205,3 +205,15 @@ def test_damaged_files_give_a_line(cases: int, tmp_path: Path, seed: int) -> Non
         make = rng.choice([merge_job, sort_job])
         with suppress(InputError, OutputError):
             run(make((name,), str(tmp_path / f"o{drawn.suffix}"), by(drawn.fields), backend="cpu"))
+
+
+@pytest.mark.parametrize("name", [b"outer_name", b"inner_name"])
+def test_names_that_are_no_text(name: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.arrows"
+    inner = pa.StructArray.from_arrays([pa.array([1])], ["inner_name"])
+    table = pa.table({"id": [1], "outer_name": inner})
+    with pa.ipc.new_stream(str(path), table.schema) as out:
+        out.write_table(table)
+    path.write_bytes(path.read_bytes().replace(name, b"\xdf" + name[1:]))
+    with pytest.raises(InputError, match="can't decode byte"):
+        run(merge_job((str(path),), str(tmp_path / "o.arrows"), by(("name",)), backend="cpu"))
