@@ -7,6 +7,7 @@ from logging import getLogger
 
 from gpumerge_cli.engine.header_union import ALIKE, HeaderLine, differing, is_line_of_columns
 from gpumerge_cli.formats.format import Layout
+from gpumerge_cli.formats.kinds.lookup import implied_format
 from gpumerge_cli.order.rules import separator_text
 from gpumerge_cli.shell_words import quoted
 
@@ -59,4 +60,5 @@ def by_schema(layout: Layout, line: bytes) -> str:
     separator = layout.items.line_order.separator or (_TAB if _TAB in line else b",")
     text = "\\t" if separator == _TAB else separator_text(separator)
     between = "" if text == "," else f" -t {quoted(text)}"
-    return f"to go by the names of columns, add --csv{between} --schema union or intersect"
+    option = implied_format().option
+    return f"to go by the names of columns, add {option}{between} --schema union or intersect"
