@@ -18,8 +18,7 @@ def same_items(sources: Sequence[Source], layouts: Sequence[Layout]) -> None:
     """Raise InputError if the items of a source are of another type than those of the first one."""
     first, its = sources[0], layouts[0]
     for source, layout in zip(sources, layouts, strict=True):
-        in_rows = (layout.format.holds == "rows", its.format.holds == "rows")
-        if not _same(source.dtype, first.dtype) or in_rows[0] != in_rows[1]:
+        if not _same(source.dtype, first.dtype) or layout.format.untyped_items != its.format.untyped_items:
             raise InputError(
                 f"holds {_items(source, layout)}, but {first.name} holds {_items(first, its)}",
                 where=source.name,
@@ -34,6 +33,4 @@ def _same(dtype: Dtype | None, first: Dtype | None) -> bool:
 
 
 def _items(source: Source, layout: Layout) -> str:
-    if layout.format.holds == "rows":
-        return "rows"
-    return "lines of text" if source.dtype is None else item_name(source.dtype)
+    return layout.format.untyped_items if source.dtype is None else item_name(source.dtype)

@@ -267,8 +267,7 @@ def layout_and_order(names: Sequence[str], items: Items) -> tuple[Layout, Order 
     Raises UsageError as `opened` does.
     """
     first = layouts_of(names, items)[0]
-    unknown = first.format.holds == "rows" or (first.format.holds == "typed" and first.dtype is None)
-    return first, None if unknown else first.format.order(first, first.dtype)
+    return first, None if first.format.tells_order(first.dtype) else first.format.order(first, first.dtype)
 
 
 def _open_all(

@@ -19,8 +19,7 @@ def check_formats(job: Job) -> None:
     """Raise UsageError if items of the format of the inputs cannot be joined."""
     for name, layout in zip(job.inputs, layouts_of(job.inputs, job.items), strict=True):
         if not layout.format.joins:
-            held = "rows" if layout.format.holds == "rows" else layout.format.word
-            raise UsageError(f"{shown(name)} holds {held}", way_out="join lines, records or numbers")
+            raise UsageError(f"{shown(name)} holds {layout.format.word}", way_out="join lines, records or numbers")
 
 
 def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:

@@ -51,6 +51,8 @@ class Format(ABC):
     """A note for the list of suffixes in help."""
     word: str = "binary"
     """The word for its files in messages."""
+    untyped_items: str = "lines of text"
+    """The words for its items if they have no dtype."""
     option: str = "--format"
     """The option that asks for it."""
     joins: bool = True
@@ -106,6 +108,10 @@ class Format(ABC):
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:  # noqa: B027 - optional
         """Raise InputError if a file that begins with `start`, its first bytes, cannot be of this format."""
+
+    def tells_order(self, dtype: Dtype | None) -> bool:
+        """Whether only files tell how their items compare. dtype: the one that options or the suffix give."""
+        return self.holds == "rows" or (self.holds == "typed" and dtype is None)
 
     def order(self, layout: Layout, dtype: Dtype | None) -> Order:
         """The order of the items before they are prepared. dtype: that of the first file, None for lines."""

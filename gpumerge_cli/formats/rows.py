@@ -65,7 +65,7 @@ class RowFormat(Format):
     holds = "rows"
     joins = False
     changed = "rows"
-    word = "rows"
+    word = untyped_items = "rows"
 
     def readings(self, items: Items) -> int:
         """See Format."""

@@ -186,7 +186,7 @@ def test_without_pyarrow(two: tuple[str, str], tmp_path: Path, monkeypatch: pyte
 
 def test_joins_are_refused(two: tuple[str, str], capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["join", "--field", "id", *two]) == 2
-    assert "holds rows; join lines, records or numbers" in capfd.readouterr().err
+    assert "holds Parquet; join lines, records or numbers" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("cases", [60, pytest.param(2000, marks=pytest.mark.thorough)])
