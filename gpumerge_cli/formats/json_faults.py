@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.native.json_values import JsonFault, JsonValue
@@ -9,6 +11,8 @@ from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.shell_words import quoted
 
 _SHOWN = 40
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
+"""A string, or a bracket outside of strings."""
 _CHECKED = "mend the line, or add --format text to compare lines by their bytes"
 _WHAT = {
     "VALUE_EXPECTED": "a value is expected",
@@ -43,6 +47,16 @@ def _in_short(data: bytes) -> str:
     return shown + "..." * (len(text) > _SHOWN)
 
 
+def _whole_value(data: bytes) -> bytes:
+    """The object or array at the start of some bytes; all of them if it does not end there."""
+    depth = 0
+    for found in _TOKEN.finditer(data):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
+        if depth == 0:
+            return data[: found.end()]
+    return data
+
+
 def line_error(file: str, text: Bytes, fault: JsonFault, ahead: int, order: LineOrder) -> InputError:
     """The error for a line of a text. ahead: the lines of the file ahead of the text."""
     where = f"{file}:{ahead + fault.line + 1}"
@@ -63,7 +77,7 @@ def line_error(file: str, text: Bytes, fault: JsonFault, ahead: int, order: Line
 def _key_error(where: str, text: Bytes, fault: JsonFault, key: LineKey) -> InputError:
     name = key.option_text
     if fault.name == "NO_ORDER":
-        shown = _in_short(bytes(text[fault.at : fault.at + 4 * _SHOWN]).split(b"\n")[0])
+        shown = _in_short(_whole_value(bytes(text[fault.at : fault.at + 4 * _SHOWN])))
         kind, inner = ("an object", "NAME") if shown.startswith("{") else ("an array", "0")
         what = f"{name} is {kind}, {shown}, which has no order"
         return InputError(what, where=where, way_out=f"name a value within it, as {key.name}.{inner}")
