@@ -49,7 +49,7 @@ def _at_path(schema: pa.Schema, path: Sequence[str]) -> tuple[tuple[str, ...], p
 
 
 def named_so(schema: pa.Schema, name: str) -> int:
-    """How many columns, or fields of one column, have a name."""
+    """The number of columns, or of fields within one, that have a name."""
     count = len(schema.get_all_field_indices(name))
     dot = name.find(".")
     while count < 2 and dot >= 0:
