@@ -43,7 +43,7 @@ def text_key(kind: str, chance: Random, **more: Any) -> TextKey:
         given.setdefault("invalid", chance.choice(["first", "last"]))
     if found.timed:
         given |= {"zone": "Europe/Berlin", "year": 2023}
-    if found.source:
+    if found.file_option:
         given["order_list"] = LISTED
     if found.separated and chance.random() < 0.5:
         given["thousands"] = ","

@@ -70,6 +70,7 @@ def test_every_public_function_is_called() -> None:
     a = np.arange(8)
     called = {name.partition(" ")[0] for name in changing.calls(a, a, None, *changing.outputs(a, a))}
     of_arrays = {name for name in gpumerge_cli.__all__ if name.islower() and not name.startswith("_")} - {"run"}
+    of_arrays = {name for name in of_arrays if not name.endswith(("_files", "_table", "_tables"))}
     assert called == of_arrays
 
 

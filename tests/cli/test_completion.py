@@ -69,7 +69,7 @@ CASES = [
     ("gpumerge sort -- --b", [""]),
     ("gpumerge bench --figures a", ["afolder"]),
     ("gpumerge generate --shape one", ["one-sided"]),
-    ("gpumerge info a", [""]),
+    ("gpumerge info a", ["a b.txt", "a.i32", "afolder"]),
     ("gpumerge marge --b", [""]),
 ]
 
@@ -92,7 +92,7 @@ def test_fish(files: Path) -> None:
     """One fish for all lines: it takes a while to start."""
     script = f"source {shlex.quote(str(COMPLETIONS / 'gpumerge.fish'))}\n"
     asked = ["gpumerge me", "gpumerge merge --backend ", "gpumerge sort --algorithm=b", "gpumerge sort -T a"]
-    asked += ["gpumerge merge --no-", "gpumerge sort --check=q", "gpumerge merge a.", "gpumerge info a"]
+    asked += ["gpumerge merge --no-", "gpumerge sort --check=q", "gpumerge merge a.", "gpumerge marge a"]
     script += "\n".join(f"complete -C '{line}'; echo ----" for line in asked)
     told = "\n".join(shell("fish", script, files)).split("----")
     offered = [{line.split("\t")[0] for line in one.split("\n") if line} for one in told]

@@ -26,7 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("sort --csv -S 1K -k a:nr nul.csv", b'k,a\n"x\nz",2\n"x\ny\0",1\n'),
         ("sort --field k nul.csv other.csv", b'k,a\n\1,8\n"x\ny\0",1\n"x\nz",2\n"x\nz",7\n'),
         ("union -q --field k nul.csv nul.csv", NUL),
-        ("join -q --csv -j k nul.csv nul.csv", b'k,a,a\n"x\ny\0",1,1\n"x\nz",2,2\n'),
+        ("join -q --csv -j k nul.csv nul.csv", b'k,a,a_2\n"x\ny\0",1,1\n"x\nz",2,2\n'),
         ("check --field k nul.csv", b""),
         ("merge -q --head 1 --field k nul.csv nul.csv", b'k,a\n"x\ny\0",1\n'),
     ],

@@ -214,9 +214,8 @@ def test_columns_of_compare_get_no_hint_that_it_refuses(tmp_path: Path, capfd: p
 
 def test_files_of_different_columns_are_for_a_join(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     told = _told(capfd, tmp_path, {"a.csv": b"id,n\n1,a\n", "b.csv": b"id,town\n1,b\n"}, "--field", "id:n")
-    assert told.endswith(
-        "; give all files the same columns and header, add --schema union, or join them by a key with gpumerge join\n"
-    )
+    way_out = "add --schema union or intersect, or join them by a key with gpumerge join"
+    assert told.endswith(f"; give all files the same columns and header, {way_out}\n")
 
 
 def test_exponents_that_do_not_count_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

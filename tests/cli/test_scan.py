@@ -134,7 +134,7 @@ def test_help_ends_the_reading_but_for_unknown_options() -> None:
     [
         ("batch", "", "JOBS is missing; see gpumerge batch --help"),
         ("batch", "a b", "unexpected argument 'b'; see gpumerge batch --help"),
-        ("info", "-- -h", "unexpected argument '-h'; see gpumerge info --help"),
+        ("batch", "a -- -h", "unexpected argument '-h'; see gpumerge batch --help"),
         ("generate", "-c 3", "FILES is missing; see gpumerge generate --help"),
     ],
 )
