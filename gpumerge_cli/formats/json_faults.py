@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.native.json_values import JsonFault, JsonValue
@@ -24,6 +27,9 @@ _WHAT = {
     "TOO_DEEP": "there are more than 1,024 objects and arrays within each other",
     "LINE_ENDS": "the line ends within a value",
 }
+_MARKS = re.compile(rb'"(?:\\.|[^"\\])*"?|[][{}]', re.DOTALL)
+"""Strings, and the marks around objects and arrays."""
+_NUMBER = re.compile(r'("?)-?\d+(\.\d+)?([eE][+-]?\d+)?\1')
 _KINDS = {"bool": "a bool", "number": "a number", "string": "a string"}
 
 
@@ -41,6 +47,28 @@ def _in_short(data: bytes) -> str:
     text = data.decode("utf-8", "replace")
     shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[:_SHOWN])
     return shown + "..." * (len(text) > _SHOWN)
+
+
+def _container(data: bytes) -> bytes:
+    """The object or array that begins a line, of which all may be there."""
+    depth = 0
+    for found in _MARKS.finditer(data):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
+        if depth == 0:
+            return data[: found.end()]
+    return data
+
+
+def types_way_out(key: LineKey, values: Sequence[str]) -> str:
+    """The way out for values of two types, as the lines spell them, by a key that has no kind."""
+    if all(_NUMBER.fullmatch(one) for one in values):
+        return f"give it one type, or use {key.name}:n{'r' * key.reverse}, which takes numbers in strings, too"
+    return f"give it one type, or {_as_versions(key)}"
+
+
+def _as_versions(key: LineKey) -> str:
+    """The advice to use a kind of key that takes values of every type."""
+    return f"use {key.name}:V{'r' * key.reverse}, which compares values of all types as versions"
 
 
 def line_error(file: str, text: Bytes, fault: JsonFault, ahead: int, order: LineOrder) -> InputError:
@@ -63,7 +91,7 @@ def line_error(file: str, text: Bytes, fault: JsonFault, ahead: int, order: Line
 def _key_error(where: str, text: Bytes, fault: JsonFault, key: LineKey) -> InputError:
     name = key.option_text
     if fault.name == "NO_ORDER":
-        shown = _in_short(bytes(text[fault.at : fault.at + 4 * _SHOWN]).split(b"\n")[0])
+        shown = _in_short(_container(bytes(text[fault.at : fault.at + 4 * _SHOWN]).split(b"\n")[0]))
         kind, inner = ("an object", "NAME") if shown.startswith("{") else ("an array", "0")
         what = f"{name} is {kind}, {shown}, which has no order"
         return InputError(what, where=where, way_out=f"name a value within it, as {key.name}.{inner}")
@@ -71,4 +99,5 @@ def _key_error(where: str, text: Bytes, fault: JsonFault, key: LineKey) -> Input
     if fault.name == "LONG_EXPONENT":
         what = f"{name} is {shown}, whose exponent has more than 18 digits"
         return InputError(what, where=where, way_out="write it with a shorter one")
-    return InputError(f"{name} is {shown}, which is not a number", where=where, way_out="leave n out")
+    way_out = f"mend it, or {_as_versions(key)}"
+    return InputError(f"{name} is {shown}, which is not a number", where=where, way_out=way_out)
