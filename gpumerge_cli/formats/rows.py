@@ -92,6 +92,7 @@ class RowFormat(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
+        from gpumerge_cli.formats.tables.alike import alike
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
         from gpumerge_cli.formats.tables.gather import Gather
@@ -99,8 +100,10 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.key_columns import key_columns
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
-        tables = [source.table for source in opened]
-        _check_alike(tables)
+        first = opened[0].table
+        tables = alike([source.table for source in opened])
+        for source, table in zip(opened, tables, strict=True):
+            source.table = table
         try:
             keys = key_columns(tables[0].schema, layout)
         except UsageError as error:
@@ -111,7 +114,7 @@ class RowFormat(Format):
         order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
-        settings = replace(layout.purpose.output, sorted_by=sorted_by, like=tables[0])
+        settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, layout.purpose, settings)
         apart = self._apart(tables, form, settings) if layout.purpose.copies else None
@@ -348,25 +351,3 @@ def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
     size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
     most_bytes = min(max(_LEAST_GROUP, purpose.memory // _SHARES), size.nbytes or nbytes)
     return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))
-
-
-def _check_alike(tables: Sequence[Table]) -> None:
-    """Raise InputError if the columns of files differ."""
-    first = tables[0]
-    for other in tables:
-        if other.schema.equals(first.schema):
-            continue
-        pairs = list(zip(first.schema, other.schema, strict=False))
-        differ = next((pair for pair in pairs if not pair[0].equals(pair[1])), None)
-        what = f"its columns are {_listed(other)}, those of {first.name} are {_listed(first)}"
-        if differ is not None:
-            what += f": {_field(differ[1])} differs from {_field(differ[0])}"
-        raise InputError(what, where=other.name, way_out="give all files the same columns")
-
-
-def _listed(table: Table) -> str:
-    return ", ".join(map(_field, table.schema))
-
-
-def _field(field: Any) -> str:
-    return f"{field.name} {field.type}{'' if field.nullable else ' not null'}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.format import Layout
+from gpumerge_cli.formats.tables.alike import alike
 from gpumerge_cli.formats.tables.apart import Apart, KeyRange, groups_apart, key_range
 from gpumerge_cli.formats.tables.facts import ColumnFacts, SortedColumn, TableFacts, TableGroup, TablesFacts
 from gpumerge_cli.formats.tables.items import Form
@@ -19,10 +20,11 @@ def about_tables(tables: Sequence[Table], layout: Layout) -> TablesFacts:
     spans: list[list[KeyRange | None]] = [[None] * len(table.group_rows) for table in tables]
     apart: list[Apart] | None = None
     form = None
-    if keys and all(table.schema.equals(tables[0].schema) for table in tables):
-        form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
-        spans = [[key_range(table, group, form) for group in range(len(table.group_rows))] for table in tables]
-        apart = groups_apart(tables, form, lambda table, group: True)
+    same = _alike(tables) if keys else None
+    if same is not None:
+        form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in same) for key in keys])
+        spans = [[key_range(table, group, form) for group in range(len(table.group_rows))] for table in same]
+        apart = groups_apart(same, form, lambda table, group: True)
     found = []
     for number, table in enumerate(tables):
         stored, groups = table.stored, []
@@ -36,6 +38,14 @@ def about_tables(tables: Sequence[Table], layout: Layout) -> TablesFacts:
         facts = TableFacts(table.name, table.rows, stored.nbytes, stored.created_by, columns, sorted_by, tuple(groups))
         found.append(facts)
     return TablesFacts(keys[0].option_text if keys else "", tuple(found))
+
+
+def _alike(tables: Sequence[Table]) -> list[Table] | None:
+    """The tables with columns of one schema; None if they have none."""
+    try:
+        return alike(tables)
+    except InputError:
+        return None
 
 
 def _in_order(form: Form | None, span: KeyRange | None) -> KeyRange:

@@ -73,6 +73,7 @@ class ParquetWriter(TableWriter):
 
     def takes(self, table: Table, group: int) -> bool:
         """See TableWriter. A group is taken if its columns and their compressions are those that are written."""
+        table = table.file
         if not isinstance(table, ParquetTable) or self._settings.level is not None:
             return False
         if shape_of(table.footer) != self.shape or not self._fits(table.group_rows[group]):
@@ -84,6 +85,7 @@ class ParquetWriter(TableWriter):
 
     def copied(self, table: Table, group: int, start: int) -> Iterator[bytes]:
         """See TableWriter."""
+        table = table.file
         assert isinstance(table, ParquetTable), "of a group that is taken"
         facts, pieces = facts_of(table.read, table.footer, group)
         self._groups.append((start, facts))

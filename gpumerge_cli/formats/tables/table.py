@@ -63,6 +63,11 @@ class Table(ABC):
     reads_forward: bool = False
     """Whether all groups ahead of one are read to reach it."""
 
+    @property
+    def file(self) -> Table:
+        """The table as its file has it, with the same rows."""
+        return self
+
     @cached_property
     def starts(self) -> list[int]:
         """The number of the first row of each group, and of all rows."""
