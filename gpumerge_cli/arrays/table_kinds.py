@@ -14,6 +14,7 @@ from gpumerge_cli.arrays.interchange import check_listed, name_of
 from gpumerge_cli.arrays.merged_positions import RowPositions
 from gpumerge_cli.arrays.taken_rows import taken_column
 from gpumerge_cli.errors import GpumergeError, UsageError
+from gpumerge_cli.formats.tables.table import with_valid_names
 
 _WAY_OUT = "give tables of pyarrow, polars or pandas"
 _BEHIND_NAME = ("", ".", ":", ",")
@@ -39,7 +40,10 @@ class ArrowTables(TableKind):
     """pyarrow.Table, and what becomes one."""
 
     def columns(self, table: Any) -> list[tuple[Any, Any]]:
-        return [(field.name, field.type) for field in table.schema]
+        try:
+            return [(field.name, field.type) for field in with_valid_names(table.schema)]
+        except ValueError as error:
+            raise UsageError(str(error), way_out="rename the columns, with rename_columns") from None
 
     def keys(self, table: Any, names: Sequence[str]) -> pa.Table:
         return table.select(names)

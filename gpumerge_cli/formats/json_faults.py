@@ -12,6 +12,8 @@ from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.shell_words import quoted
 
 _SHOWN = 40
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
+"""A string, or a bracket outside of strings."""
 _CHECKED = "mend the line, or add --format text to compare lines by their bytes"
 _WHAT = {
     "VALUE_EXPECTED": "a value is expected",
@@ -27,8 +29,6 @@ _WHAT = {
     "TOO_DEEP": "there are more than 1,024 objects and arrays within each other",
     "LINE_ENDS": "the line ends within a value",
 }
-_MARKS = re.compile(rb'"(?:\\.|[^"\\])*"?|[][{}]', re.DOTALL)
-"""Strings, and the marks around objects and arrays."""
 _NUMBER = re.compile(r'("?)-?\d+(\.\d+)?([eE][+-]?\d+)?\1')
 _KINDS = {"bool": "a bool", "number": "a number", "string": "a string"}
 
@@ -49,10 +49,10 @@ def _in_short(data: bytes) -> str:
     return shown + "..." * (len(text) > _SHOWN)
 
 
-def _container(data: bytes) -> bytes:
-    """The object or array that begins a line, of which all may be there."""
+def _whole_value(data: bytes) -> bytes:
+    """The object or array at the start of some bytes; all of them if it does not end there."""
     depth = 0
-    for found in _MARKS.finditer(data):
+    for found in _TOKEN.finditer(data):
         depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found[0], 0)
         if depth == 0:
             return data[: found.end()]
@@ -91,7 +91,7 @@ def line_error(file: str, text: Bytes, fault: JsonFault, ahead: int, order: Line
 def _key_error(where: str, text: Bytes, fault: JsonFault, key: LineKey) -> InputError:
     name = key.option_text
     if fault.name == "NO_ORDER":
-        shown = _in_short(_container(bytes(text[fault.at : fault.at + 4 * _SHOWN]).split(b"\n")[0]))
+        shown = _in_short(_whole_value(bytes(text[fault.at : fault.at + 4 * _SHOWN])))
         kind, inner = ("an object", "NAME") if shown.startswith("{") else ("an array", "0")
         what = f"{name} is {kind}, {shown}, which has no order"
         return InputError(what, where=where, way_out=f"name a value within it, as {key.name}.{inner}")

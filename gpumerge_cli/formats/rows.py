@@ -334,6 +334,7 @@ def _sorted(
         tables.append(first.table)
         sources.append(_source_of(spool(partial(_write, b""), 0), form, order, first))
     gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
+    gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
 
 

@@ -30,7 +30,7 @@ def about_tables(tables: Sequence[Table], layout: Layout) -> TablesFacts:
         stored, groups = table.stored, []
         for group, (rows, span) in enumerate(zip(table.group_rows, spans[number], strict=True)):
             least, greatest = (_shown(form, image) for image in _in_order(form, span))
-            nbytes = stored.group_bytes[group] if stored.group_bytes else 0
+            nbytes = stored.group_bytes[group] if len(stored.group_bytes) == len(table.group_rows) else 0
             is_apart = None if apart is None else group in apart[number].groups
             groups.append(TableGroup(rows, nbytes, least, greatest, is_apart))
         columns = tuple(ColumnFacts(field.name, str(field.type), *_stored(table, field.name)) for field in table.schema)

@@ -40,6 +40,7 @@ class _Brought(Table):
         self.name = table.name
         self.schema = schema.with_metadata(table.schema.metadata)
         self.group_rows = table.group_rows
+        self.has_utf8 = table.has_utf8
         self.reads_forward = table.reads_forward
         self._table = table
 

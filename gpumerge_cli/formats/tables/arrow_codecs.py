@@ -1,4 +1,4 @@
-"""The compression of Arrow's IPC files and streams."""
+"""The compression of Arrow's IPC files and streams, and the bytes of their batches."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 _BEHIND_MAGIC = 8
 _CODECS = ("lz4", "zstd")
 """By their numbers in the metadata of a batch."""
+_PREFIX = 8
+"""The bytes ahead of the metadata of a batch in a stream."""
+_TAIL = 10
+"""The length of the footer, and the magic."""
+_BATCHES = 3
+"""The number of a field of Footer."""
+_BLOCK = struct.Struct("<qi4xq")
+"""The place of a batch, and the bytes of its metadata and of its body."""
 _HEADER, _COMPRESSION, _CODEC = 2, 3, 0
 """Numbers of fields of Message, RecordBatch and BodyCompression."""
 
@@ -27,6 +35,34 @@ def codec_of(source: Any, *, is_file: bool) -> str:
             if message.type == "record batch":
                 return _codec(message.metadata.to_pybytes())
     return "none"
+
+
+def batch_bytes(source: Any, *, is_file: bool) -> tuple[int, ...]:
+    """The bytes of each batch in the file or stream; () if they cannot be told. source: see codec_of."""
+    with suppress(pa.ArrowException, EOFError, OSError, struct.error, IndexError):
+        return _blocks(source) if is_file else _message_bytes(source)
+    return ()
+
+
+def _message_bytes(stream: Any) -> tuple[int, ...]:
+    batches = (one for one in pa.ipc.MessageReader.open_stream(stream) if one.type == "record batch")
+    return tuple(_PREFIX + one.metadata.size + (one.body.size if one.body else 0) for one in batches)
+
+
+def _blocks(file: Any) -> tuple[int, ...]:
+    """The bytes of the batches that a file's footer lists, which is a Footer in the form of FlatBuffers."""
+    size = file.size()
+    file.seek(size - _TAIL)
+    (length,) = struct.unpack_from("<i", file.read(_TAIL))
+    file.seek(size - _TAIL - length)
+    footer = file.read(length)
+    place = _field(footer, _offset(footer, 0), _BATCHES)
+    if not place:
+        return ()
+    start = _offset(footer, place)
+    (count,) = struct.unpack_from("<I", footer, start)
+    blocks = (_BLOCK.unpack_from(footer, start + 4 + _BLOCK.size * number) for number in range(count))
+    return tuple(metadata + body for _, metadata, body in blocks)
 
 
 def _codec(data: bytes) -> str:

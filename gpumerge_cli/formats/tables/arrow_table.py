@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.tables.arrow_codecs import codec_of, codec_to_write
+from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of, codec_to_write
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.settings import TableSettings
-from gpumerge_cli.formats.tables.table import Table, TableWriter, arrow_errors, with_valid_names
+from gpumerge_cli.formats.tables.table import Stored, Table, TableWriter, arrow_errors, with_valid_names
 
 MAGIC = b"ARROW1"
 _FIRST = (0,)
@@ -28,6 +28,8 @@ def arrow_table(file: SeekableInput) -> Table:
 
 class ArrowFile(Table):
     """An opened IPC file, as Feather version 2 is one."""
+
+    has_utf8 = True
 
     def __init__(self, file: SeekableInput) -> None:
         self.name = file.name
@@ -63,6 +65,11 @@ class ArrowFile(Table):
         """Its compression."""
         return codec_of(opened(self._file), is_file=True)
 
+    @property
+    def stored(self) -> Stored:
+        """See Table."""
+        return Stored(self._file.size, group_bytes=batch_bytes(opened(self._file), is_file=True))
+
     def again(self) -> ArrowFile:
         """See Table."""
         return ArrowFile(self._file)
@@ -88,6 +95,7 @@ class ArrowFile(Table):
 class ArrowStream(Table):
     """An opened IPC stream. It is read from its start to reach any batch."""
 
+    has_utf8 = True
     reads_forward = True
 
     def __init__(self, file: SeekableInput) -> None:
@@ -126,6 +134,11 @@ class ArrowStream(Table):
         """Its compression."""
         return codec_of(opened(self._file), is_file=False)
 
+    @property
+    def stored(self) -> Stored:
+        """See Table."""
+        return Stored(self._file.size, group_bytes=batch_bytes(opened(self._file), is_file=False))
+
     def again(self) -> ArrowStream:
         """See Table."""
         return ArrowStream(self._file)
@@ -142,6 +155,8 @@ class ArrowStream(Table):
 
 class ArrowWriter(TableWriter):
     """Makes an IPC file or stream."""
+
+    needs_utf8 = True
 
     def __init__(self, schema: pa.Schema, settings: TableSettings, *, stream: bool) -> None:
         if not stream:

@@ -73,6 +73,8 @@ class Gather:
         self.settings = settings
         self._item_bytes = item_bytes
         self._tables = tables
+        self.inputs: Sequence[Table] = tables
+        """The files of the rows."""
         self.nbytes = [table.bytes_of_rows(None) for table in tables]
         """About the bytes of the rows of each table in memory."""
         self.unlisted = [0] * len(tables)

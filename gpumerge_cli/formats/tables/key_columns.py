@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.json_paths import split_keys
+from gpumerge_cli.formats.tables.column_paths import ESCAPE, found_column, is_struct, named_so, values_type
 from gpumerge_cli.order.key_kinds import KINDS, KeyKind
 from gpumerge_cli.order.rules import LineKey
 from gpumerge_cli.suggestions import did_you_mean, did_you_mean_column
@@ -122,8 +124,11 @@ def key_column(
     Raises UsageError if it is not there or has no order.
     """
     _check_columns(schema)
-    found = _found(schema, name)
+    found = found_column(schema, name)
     if found is None:
+        if (count := named_so(schema, name)) > 1:
+            what = f"{option} {name}: {count} columns have the name {quoted_value(name)}"
+            raise UsageError(what, way_out="give them names of their own, or name another column")
         there = {one: one for one in _names(schema)}
         raise UsageError(
             f"{option} {name}: there is no column {quoted_value(name)}",
@@ -132,7 +137,7 @@ def key_column(
     path, type = found
     values = values_type(type)
     if not _has_order(values):
-        way_out = "name one of its fields, as " + f"{name}.{values.field(0).name}" if _is_struct(values) else ""
+        way_out = "name one of its fields, as " + f"{name}.{values.field(0).name}" if is_struct(values) else ""
         raise UsageError(
             f"{option} {name}: values of type {type} have no order",
             way_out=way_out or _way_out(schema, "name another column"),
@@ -171,17 +176,6 @@ def _of_chunks(function: Callable[[Any], Any], array: Any, type: pa.DataType) ->
     return pa.chunked_array(made, made[0].type if made else type)
 
 
-def values_type(type: pa.DataType) -> pa.DataType:
-    """The type of the values, without dictionaries, runs and extensions around it."""
-    while True:
-        if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
-            type = type.value_type
-        elif isinstance(type, pa.BaseExtensionType):
-            type = type.storage_type
-        else:
-            return type
-
-
 def plain_values(array: Any) -> Any:
     """The values of an array as an array of values_type, without dictionaries, runs and extensions."""
     import pyarrow.compute as pc
@@ -209,7 +203,7 @@ def _columns_of(
 ) -> Iterator[KeyColumn]:
     """The columns that one text names."""
     for word in _split(schema, text):
-        name, symbols = (word, "") if _found(schema, word) else _parted(word)
+        name, symbols = (word, "") if found_column(schema, word) else _parted(word)
         column = key_column(schema, name, option, nulls=nulls)
         kind, descends = _options(symbols, f"{option} {word}", column.type)
         rule = next((one for one in kinds if one.compare == kind), LineKey(kind)) if kind else None
@@ -219,8 +213,11 @@ def _columns_of(
 def _split(schema: pa.Schema, text: str) -> Iterator[str]:
     """The words of a text between its commas. A column may have commas in its name, and a kind may have ",r" behind."""
     name = _parted(text)[0]
-    if _found(schema, text) or ("," in name and _found(schema, name)):
+    if found_column(schema, text) or ("," in name and found_column(schema, name)):
         yield text
+        return
+    if ESCAPE in text:
+        yield from (f"{path}:{options}" if options else path for path, options in split_keys(text))
         return
     words = text.split(",")
     while words:
@@ -265,26 +262,11 @@ def _is_of_type(kind: KeyKind, type: pa.DataType) -> bool:
     return any(getattr(pa.types, test)(type) for test in _SAME_BY_TYPE.get(kind.name, ()))
 
 
-def _found(schema: pa.Schema, name: str) -> tuple[tuple[str, ...], pa.DataType] | None:
-    """The path and the type of a column; None if there is none, or if several have the name."""
-    if len(schema.get_all_field_indices(name)) == 1:
-        return (name,), schema.field(name).type
-    dot = name.find(".")
-    while dot >= 0:
-        if len(schema.get_all_field_indices(name[:dot])) == 1:
-            inner = values_type(schema.field(name[:dot]).type)
-            below = _found(pa.schema(list(inner)), name[dot + 1 :]) if _is_struct(inner) else None
-            if below is not None:
-                return (name[:dot], *below[0]), below[1]
-        dot = name.find(".", dot + 1)
-    return None
-
-
 def _names(schema: pa.Schema, above: str = "") -> Iterator[str]:
     """The names of the columns that have an order, of structs those of their fields."""
     for field in schema:
         inner = values_type(field.type)
-        if _is_struct(inner):
+        if is_struct(inner):
             yield from _names(pa.schema(list(inner)), f"{above}{field.name}.")
         elif _has_order(inner):
             yield f"{above}{field.name}"
@@ -301,10 +283,6 @@ def _check_columns(schema: pa.Schema) -> None:
     """Raise UsageError if there are no columns."""
     if not len(schema):
         raise UsageError("the table has no columns", way_out="leave it out")
-
-
-def _is_struct(type: pa.DataType) -> bool:
-    return bool(pa.types.is_struct(type)) and type.num_fields > 0
 
 
 def _is_number(type: pa.DataType) -> bool:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.tables import thrift
-from gpumerge_cli.formats.tables.key_columns import values_type
+from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.parquet_facts import (
     ChunkField,
     ColumnField,

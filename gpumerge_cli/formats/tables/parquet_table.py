@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
-from gpumerge_cli.formats.tables.key_columns import values_type
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_footer import footer_of

@@ -12,6 +12,7 @@ from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
 from gpumerge_cli.formats.tables.gather import COUNT, Gather, WholeGroup
 from gpumerge_cli.formats.tables.table import TableWriter
+from gpumerge_cli.formats.tables.utf8 import check_utf8
 
 _LEAST = 4
 """A piece of so many times fewer rows than a group waits for others."""
@@ -41,6 +42,7 @@ class RowSink(ItemSink):
         self._gather = gather
         self._writer = writer
         self._rows = gather.group_rows
+        self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
         self._at = 0
         self._waiting: list[Any] = []
         self._write(writer.head)
@@ -71,6 +73,8 @@ class RowSink(ItemSink):
         whole = len(found) * _LEAST >= self._rows
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
+        if self._checks_utf8:
+            check_utf8(rows, self._gather.inputs)
         return (self._writer.encoded(rows) if whole else rows), whole
 
     def write_at(self, start: int, data: Any) -> None:

@@ -60,6 +60,8 @@ class Table(ABC):
     """Its columns, with the file's metadata."""
     group_rows: Sequence[int]
     """The rows of each group."""
+    has_utf8: bool = False
+    """Whether rows are refused whose texts are not UTF-8."""
     reads_forward: bool = False
     """Whether all groups ahead of one are read to reach it."""
 
@@ -126,6 +128,8 @@ class TableWriter(ABC):
 
     head: bytes = b""
     """The bytes before all rows."""
+    needs_utf8: bool = False
+    """Whether texts must be UTF-8."""
     takes_dictionaries: bool = False
     """Whether columns may be dictionaries where the schema has their values."""
 
@@ -155,7 +159,10 @@ def with_valid_names(schema: pa.Schema) -> pa.Schema:
     left = list(schema)
     while left:
         field = left.pop()
-        _ = field.name
+        try:
+            _ = field.name
+        except UnicodeDecodeError:
+            raise ValueError("the name of a column is not UTF-8") from None
         left += [field.type.field(number) for number in range(field.type.num_fields)]
     return schema
 

@@ -22,6 +22,8 @@ from gpumerge_cli.formats.tables.text_values import (
 class TextWriter(TableWriter):
     """Makes lines of rows. text: the lines of a RecordBatch, from any thread. head: the lines ahead of them."""
 
+    needs_utf8 = True
+
     def __init__(self, text: Callable[[pa.RecordBatch], Any], head: bytes = b"") -> None:
         self._text = text
         self.head = head
@@ -75,6 +77,8 @@ def json_writer(schema: pa.Schema) -> TextWriter:
 
 class CompressedText(TableWriter):
     """The output of another writer, compressed. compress: makes its bytes of some. tail: the bytes behind all."""
+
+    needs_utf8 = True
 
     def __init__(self, writer: TableWriter, compress: Callable[[bytes], bytes], tail: bytes) -> None:
         self._writer = writer

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.images import (
     fixed_images,
     fixed_of_value,
@@ -20,7 +21,7 @@ from gpumerge_cli.formats.tables.images import (
     value_of_fixed,
     value_of_line,
 )
-from gpumerge_cli.formats.tables.key_columns import KeyColumn, NullPlace, key_array, named_columns, values_type
+from gpumerge_cli.formats.tables.key_columns import KeyColumn, NullPlace, key_array, named_columns
 from gpumerge_cli.formats.tables.key_text import shown_value, value_of_word
 from gpumerge_cli.order.rules import END, MARK
 from tests.formats.tables.random_arrays import FLOATS, INTEGERS, TEXTS, TYPES, drawn_array, order_keys, positions
@@ -175,7 +176,8 @@ def named(schema: pa.Schema, *texts: str, **more: Any) -> list[tuple[str, bool, 
 
 SCHEMA = pa.schema(
     [
-        ("id", pa.int64()), ("a", pa.struct([("b", pa.string()), ("c.d", pa.int8()), ("m", pa.list_(pa.int8()))])),
+        ("id", pa.int64()), ("a", pa.struct([("b", pa.string()), ("c.d", pa.int8()), ("m", pa.list_(pa.int8())),
+                         ("twice", pa.int8()), ("twice", pa.int8())])),
         ("a.x", pa.float32()), ("s", pa.string()), ("u:v", pa.int8()), ("w,x", pa.string()), ("r", pa.int8()),
         ("l", pa.list_(pa.int8())), ("map", pa.map_(pa.string(), pa.int8())), ("t", pa.timestamp("s")),
         ("two", pa.int8()), ("two", pa.int8()),
@@ -194,6 +196,11 @@ def test_names_of_keys() -> None:
     assert named(SCHEMA, "u:v:r") == [("u:v", True, "")]
     assert named(SCHEMA, "w,x") == [("w,x", False, "")]
     assert named(SCHEMA, "w,x:r", "s:nr") == [("w,x", True, ""), ("s", True, "numeric")]
+    assert named(SCHEMA, r"a\.x:r,id") == [("a.x", True, ""), ("id", False, "")]
+    assert named(SCHEMA, r"a.c\.d") == [("a.c.d", False, "")]
+    assert named(SCHEMA, r"w\,x:r,u\:v,s:time,r") == [("w,x", True, ""), ("u:v", False, ""), ("s", True, "time")]
+    assert named(pa.schema([(r"a\b", pa.int8())]), r"a\b:r") == [(r"a\b", True, "")]
+    assert named(pa.schema([("a.b", pa.int8()), ("a", pa.struct([("b", pa.int8())]))]), "a.b") == [("a.b", False, "")]
     assert named(SCHEMA, "id:n,t:time,r") == [("id", False, ""), ("t", True, "")]
     assert named(SCHEMA, "id:r,s", reverse=True) == [("id", False, ""), ("s", True, "")]
     for key in named_columns(SCHEMA, ["id:r", "s:size,r", "a.b:V"], "--field"):
@@ -210,7 +217,9 @@ def test_names_of_keys() -> None:
         ("a", "have no order; name one of its fields, as a.b"),
         ("a.m", "have no order"),
         ("id,id:r", "--field id,id:r: id is named twice; name each column once"),
-        ("two", "there is no column 'two'"),
+        ("two", "--field two: 2 columns have the name 'two'; give them names of their own, or name another column"),
+        ("a.twice", "--field a.twice: 2 columns have the name 'a.twice'"),
+        (r"u\.x", r"there is no column 'u\.x'"),
         ("s:q", "--field s:q: invalid option 'q' of a key"),
         ("s:sise", "did you mean size?"),
         ("id:size", "--field id:size: values of type int64 are no texts; leave :size out"),

@@ -76,3 +76,20 @@ def test_errors(words: list[str], error: str, tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "a.txt").write_bytes(b"")
     assert invoke(["info", *(word.format(tmp_path) for word in words)]) == 2
     assert error in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".arrow", ".arrows"])
+@pytest.mark.parametrize("codec", [None, "zstd"])
+def test_bytes_of_arrow(suffix: str, codec: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / f"a{suffix}"
+    table = pa.table({"key": range(10_000), "text": pa.array(["a", "b"] * 5000).dictionary_encode()})
+    make = pa.ipc.new_file if suffix == ".arrow" else pa.ipc.new_stream
+    with make(str(path), table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as out:
+        out.write_table(table, max_chunksize=3000)
+    assert invoke(["info", "--json", str(path)]) == 0
+    found = json.loads(capsys.readouterr().out)["tables"][0]
+    sizes = [group["nbytes"] for group in found["groups"]]
+    assert found["nbytes"] == path.stat().st_size
+    assert len(sizes) == 4
+    assert sizes[0] > sizes[3] > (100 if codec else 12 * 1000)
+    assert 0.7 * found["nbytes"] < sum(sizes) < found["nbytes"]
