@@ -12,6 +12,7 @@ import pyarrow as pa
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of, codec_to_write
+from gpumerge_cli.formats.tables.dictionaries import too_long
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Stored, Table, TableWriter, arrow_errors, with_valid_names
@@ -196,7 +197,10 @@ class ArrowWriter(TableWriter):
             known = pa.concat_arrays([known, pa.compute.drop_null(pa.compute.unique(new))])
             self._dictionaries[number] = known
             places = pa.compute.index_in(chunk.dictionary, known)
-            indices = places.take(chunk.indices).cast(column.type.index_type)
+            try:
+                indices = places.take(chunk.indices).cast(column.type.index_type)
+            except pa.ArrowInvalid:
+                raise too_long(self._schema.field(number).name, column.type) from None
             made.append(pa.DictionaryArray.from_arrays(indices, known, ordered=column.type.ordered))
         return pa.chunked_array(made, column.type)
 

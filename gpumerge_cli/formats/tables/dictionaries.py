@@ -10,16 +10,34 @@ from typing import Any
 
 import pyarrow as pa
 
+from gpumerge_cli.errors import InputError
+
 
 def table_of(batches: Sequence[Any], schema: pa.Schema) -> Any:
-    """The rows of one or more batches as a table; equal columns have one type and one dictionary."""
+    """The rows of one or more batches as a table; equal columns have one type and one dictionary.
+
+    Raises InputError if the values of such a dictionary are more than its indices can count.
+    """
     columns = []
     for number, field in enumerate(schema):
         chunks = [batch.column(number) for batch in batches]
         if any(chunk.type != chunks[0].type for chunk in chunks):
             chunks = [_plain(chunk, field.type) for chunk in chunks]
         columns.append(pa.chunked_array(chunks))
-    return _table(columns, schema, batches).unify_dictionaries()
+    return _table([_unified(*pair) for pair in zip(columns, schema, strict=True)], schema, batches)
+
+
+def _unified(column: Any, field: pa.Field) -> Any:
+    try:
+        return column.unify_dictionaries()
+    except pa.ArrowInvalid:
+        raise too_long(field.name, field.type) from None
+
+
+def too_long(name: str, type: pa.DataType) -> InputError:
+    """The error of a column whose dictionaries have more values in all than its indices can count."""
+    what = f"the dictionaries of the column {name} have more values in all than {type} can count"
+    return InputError(what, way_out="write the inputs again with indices of int32, or without dictionaries")
 
 
 def without_dictionaries(rows: Any, schema: pa.Schema) -> Any:
