@@ -39,9 +39,10 @@ def unwritable_error(name: str) -> OutputError:
 
 
 def rewritten_error(name: str, format: Format) -> OutputError:
-    """The error for an output whose lines are not written as they are merged. name: in messages."""
+    """The error for an output whose lines are not written as they are merged. name: that of the output."""
     other = f", or, {format.unchanged_by}" if format.unchanged_by else ""
-    return OutputError(f"a cluster merges no {format.changed}", where=name, way_out=f"leave --cluster out{other}")
+    where = "standard output" if name == STDIO else shown(name)
+    return OutputError(f"a cluster merges no {format.changed}", where=where, way_out=f"leave --cluster out{other}")
 
 
 def file_state(name: str) -> FileState:

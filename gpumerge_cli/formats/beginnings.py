@@ -8,8 +8,8 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.codecs import CODECS
 from gpumerge_cli.formats.compressed import compression_of, suffix_of
-from gpumerge_cli.formats.foreign import FOREIGN_FORMATS, JSON
-from gpumerge_cli.formats.format import FORMATS
+from gpumerge_cli.formats.foreign import CONTROL, FOREIGN_FORMATS, JSON, begins_json
+from gpumerge_cli.formats.format import FORMATS, Format
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
 
@@ -69,6 +69,28 @@ def refuse_json(name: str, start: bytes) -> None:
     if re.match(rb'(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*"', start):
         what = f"it holds {JSON.name}, not CSV"
         raise InputError(what, where=name, way_out=JSON.way_out_for(name))
+
+
+def refuse_others(name: str, start: bytes, own: Format, *, plain: bool) -> None:
+    """Raise InputError if `start`, the first bytes of a file that is read as the format `own`, belong to another one.
+
+    Formats of one word read each other's files. plain: as of SeekableInput.
+    """
+    if not start:
+        raise InputError("it is empty: it has no schema", where=name, way_out="leave it out")
+    if any(_begins(start, one.begins) for one in FORMATS.values() if one.word == own.word):
+        return
+    found = _kind(start, name, plain)
+    if found is not None:
+        kind, way_out = found
+        raise InputError(f"it holds {kind} data, not {own.word}", where=name, way_out=way_out)
+    if CONTROL.search(start):
+        return
+    if begins_json(start):
+        way_out = "use --format jsonl, if each line is a value"
+        raise InputError(f"it holds {JSON.name}, not {own.word}", where=name, way_out=way_out)
+    way_out = "use --format csv, or --format text"
+    raise InputError(f"it holds text, not {own.word}", where=name, way_out=way_out)
 
 
 def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:

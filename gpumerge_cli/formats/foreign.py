@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import count
 
 from gpumerge_cli.dataclass import dataclass
@@ -54,6 +55,7 @@ _ARROW = "convert it first, for example with pyarrow's write_csv"
 _NUMPY = "save its array with numpy.save first"
 
 _CONTROL = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"
+CONTROL = re.compile(_CONTROL)
 """A byte that lines of text do not hold."""
 
 JSON = Foreign(
@@ -72,7 +74,7 @@ def begins_json(start: bytes) -> bool:
 
 
 FOREIGN_FORMATS: tuple[Foreign, ...] = (
-    Foreign("Feather", (), rb"FEA1" + _CONTROL, _ARROW),
+    Foreign("Feather 1", (), rb"FEA1" + _CONTROL, "write it again as version 2, with pyarrow.feather.write_feather"),
     Foreign("ORC", (".orc",), rb"ORC[\x00-\x1f]" + _CONTROL, _ARROW),
     Foreign("Avro", (".avro",), rb"Obj\x01", reader="read_avro"),
     Foreign("HDF5", (".h5", ".hdf5"), rb"\x89HDF\r\n\x1a\n", _NUMPY),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import InputError
@@ -28,6 +29,7 @@ _WHAT = {
     "TOO_DEEP": "there are more than 1,024 objects and arrays within each other",
     "LINE_ENDS": "the line ends within a value",
 }
+_NUMBER = re.compile(r'("?)-?\d+(\.\d+)?([eE][+-]?\d+)?\1')
 _KINDS = {"bool": "a bool", "number": "a number", "string": "a string"}
 
 
@@ -55,6 +57,18 @@ def _whole_value(data: bytes) -> bytes:
         if depth == 0:
             return data[: found.end()]
     return data
+
+
+def types_way_out(key: LineKey, values: Sequence[str]) -> str:
+    """The way out for values of two types, as the lines spell them, by a key that has no kind."""
+    if all(_NUMBER.fullmatch(one) for one in values):
+        return f"give it one type, or use {key.name}:n{'r' * key.reverse}, which takes numbers in strings, too"
+    return f"give it one type, or {_as_versions(key)}"
+
+
+def _as_versions(key: LineKey) -> str:
+    """The advice to use a kind of key that takes values of every type."""
+    return f"use {key.name}:V{'r' * key.reverse}, which compares values of all types as versions"
 
 
 def line_error(file: str, text: Bytes, fault: JsonFault, ahead: int, order: LineOrder) -> InputError:
@@ -85,4 +99,5 @@ def _key_error(where: str, text: Bytes, fault: JsonFault, key: LineKey) -> Input
     if fault.name == "LONG_EXPONENT":
         what = f"{name} is {shown}, whose exponent has more than 18 digits"
         return InputError(what, where=where, way_out="write it with a shorter one")
-    return InputError(f"{name} is {shown}, which is not a number", where=where, way_out="leave n out")
+    way_out = f"mend it, or {_as_versions(key)}"
+    return InputError(f"{name} is {shown}, which is not a number", where=where, way_out=way_out)

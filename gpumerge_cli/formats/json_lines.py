@@ -16,7 +16,7 @@ from typing import IO
 from gpumerge_cli.buffers import Bytes, uncleared
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.json_faults import line_error, type_words, value_text
+from gpumerge_cli.formats.json_faults import line_error, type_words, types_way_out, value_text
 from gpumerge_cli.formats.json_paths import path_of
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.native.json_values import JsonImages, JsonKey, JsonOutcome, JsonReading, JsonValue, lines_of_items
@@ -150,7 +150,7 @@ class KeyTypes:
             raise InputError(
                 f"{key.option_text} is {here}, but {there}, at {known.where}",
                 where=own.where,
-                way_out=f"give it one type, or name a kind: {key.name}:n takes numbers in strings, too",
+                way_out=types_way_out(key, (own.text, known.text)),
             )
 
 

@@ -212,8 +212,10 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
         if is_binary(suffix):
             if layout.items.plain and layout.items.tells_format:
                 return ""
-            way_out = "name it .txt" + (", or use --format text" if layout.items.plain else "")
-            raise OutputError(f"lines of text cannot be written as {suffix}", where=name, way_out=way_out)
+            usual = next(filter(None, (*layout.format.suffixes, *layout.format.tables)), ".txt")
+            items = "lines of text" if usual == ".txt" else layout.format.word
+            way_out = f"name it {usual}" + (", or use --format text" if layout.items.plain else "")
+            raise OutputError(f"{items} cannot be written as {suffix}", where=name, way_out=way_out)
         if layout.format.named_by_path and means_table(suffix):
             usual = next(iter(layout.format.suffixes))
             what = f"{layout.format.word} cannot be written as {suffix}"

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_others
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.format import Column, Counted, Format, Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.input import SeekableInput
@@ -64,7 +65,8 @@ class RowFormat(Format):
 
     holds = "rows"
     joins = False
-    changed = "rows"
+    changed = "tables yet"
+    in_cluster = False
     word = untyped_items = "rows"
 
     def readings(self, items: Items) -> int:
@@ -84,7 +86,7 @@ class RowFormat(Format):
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> OpenedTable:
         """See Format."""
-        return OpenedTable(file, self._table(file))
+        return OpenedTable(file, self._table(file, plain=layout.items.plain))
 
     def prepared(
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
@@ -138,7 +140,7 @@ class RowFormat(Format):
         """See Format."""
         file = open_input(name, plain=items.plain)
         try:
-            return tuple(Column(field.name, str(field.type)) for field in self._table(file).schema)
+            return tuple(Column(field.name, str(field.type)) for field in self._table(file, plain=items.plain).schema)
         finally:
             file.close()
 
@@ -151,7 +153,7 @@ class RowFormat(Format):
             file = open_input(name, plain=layout.items.plain)
             stack.callback(file.close)
             assert isinstance(layout.format, RowFormat), "of tables"
-            tables.append(layout.format._table(file))
+            tables.append(layout.format._table(file, plain=layout.items.plain))
         return about_tables(tables, layouts[0])
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
@@ -170,7 +172,8 @@ class RowFormat(Format):
         assert isinstance(order, FixedRowOrder | TextRowOrder)
         return order.item([key.image(word) for key, word in zip(order.keys_of_rows, words, strict=True)])
 
-    def _table(self, file: SeekableInput) -> Table:
+    def _table(self, file: SeekableInput, *, plain: bool) -> Table:
+        """The table in an opened file. Raises InputError, which names another format if the file has one."""
         from importlib.util import find_spec
 
         if find_spec("pyarrow") is None:
@@ -179,7 +182,12 @@ class RowFormat(Format):
                 where=file.name,
                 way_out="pip install 'gpumerge[tables]'",
             )
-        return self.table(file)
+        try:
+            return self.table(file)
+        except InputError as error:
+            found = error
+        refuse_others(file.name, file.read(0, LOOKED_AT), self, plain=plain)
+        raise found
 
 
 class OpenedTable(FixedSource):

@@ -106,7 +106,7 @@ def test_words_that_begin_as_other_data_do_are_text(text: bytes) -> None:
     ("start", "kind"),
     [
         (b"ORC\x0a\x0b\x0a", "ORC"),
-        (b"FEA1\x00\x00\x00\x00", "Feather"),
+        (b"FEA1\x00\x00\x00\x00", "Feather 1"),
         (b"\x1f\x9d\x90abc", "Unix compress"),
         (b"LZIP\x01\x0c", "lzip"),
         (b"\x89LZO\x00\r\n\x1a\n", "lzop"),

@@ -212,11 +212,18 @@ def test_ranks(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
             "the line ends within a value; write each value on a line of its own, for example",
         ),
         (b'{"k":"\xff"}\n', "k", "a.jsonl:1: it is not JSON: column 7: a string is not UTF-8; convert it"),
-        (b'{"k":1}\n{"k":"x"}\n', "k", 'a.jsonl:2: --field k is a string, "x", but a number, 1, at a.jsonl:1; give'),
+        (
+            b'{"k":1}\n{"k":"x"}\n',
+            "k",
+            'a.jsonl:2: --field k is a string, "x", but a number, 1, at a.jsonl:1; give',
+        ),
+        (b'{"k":1}\n{"k":" 1"}\n', "k:r", "give it one type, or use k:Vr, which compares values of all types as v"),
+        (b'{"k":1}\n{"k":"-1.5e3"}\n', "k:r", "or use k:nr, which takes numbers in strings, too"),
         (b'{"k":true}\n{"k":null}\n{"k":1}\n', "k", "a.jsonl:3: --field k is a number, 1, but a bool, true, at a"),
         (b'{"k":{"a":1}}\n', "k", 'a.jsonl:1: --field k is an object, {"a":1}, which has no order; name a value wit'),
-        (b'{"k":[1]}\n', "k:n", "a.jsonl:1: --field k:n is an array, [1], which has no order; name a value within"),
-        (b'{"k":"a"}\n', "k:n", 'a.jsonl:1: --field k:n is "a", which is not a number; leave n out'),
+        (b'{"k":[1]}\n', "k:n", "a.jsonl:1: --field k:n is an array, [1], which has no order; name a value within it"),
+        (b'{"k":["]}",{"a":[]}],"l":1}\n', "k", 'is an array, ["]}",{"a":[]}], which has no order'),
+        (b'{"k":"a"}\n', "k:n", '--field k:n is "a", which is not a number; mend it, or use k:V, which compares v'),
         (b'{"k":1e1000000000000000000}\n', "k", "whose exponent has more than 18 digits; write it with a shorter one"),
         (b"{}\n", "k:tme", "there is no kind of key 'tme'; did you mean time?"),
         (b"{}\n", "k:b", "--field k:b: b skips no blanks of a value; leave b out"),
@@ -240,6 +247,13 @@ def test_one_line_and_nothing_written(
     assert message in found
     assert found.count("\n") == 1
     assert not Path("out.jsonl").exists()
+
+
+def test_the_kind_of_the_way_out_takes_all_types(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    lines = [b'{"k":1}', b'{"k":"1"}', b'{"k":2}', b'{"k":10}', b'{"k":true}', b'{"k":"x"}']
+    Path("a.jsonl").write_bytes(text_of(lines))
+    assert run("merge --field k:V a.jsonl", capfdbinary) == text_of(lines)
+    assert run("sort --field k:Vr a.jsonl", capfdbinary).splitlines()[0] == lines[-1]
 
 
 def test_types_of_files_differ(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -13,7 +13,7 @@ class ArrowStreamRows(Arrow):
 
     name = "arrows"
     suffixes: Mapping[str, str] = {".arrows": ""}
-    begins = b""
+    begins = rb"\xff{4}.{2}[\x00-\x0f]\x00[\x04-\x40]\x00{3}"
     is_stream = True
 
 

@@ -31,6 +31,7 @@ class JsonLines(Format):
     named_by_path = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
     changed = "JSON Lines"
+    in_cluster = False
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""

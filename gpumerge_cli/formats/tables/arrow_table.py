@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpumerge_cli.errors import InputError, OutputError
+from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of, codec_to_write
 from gpumerge_cli.formats.tables.dictionaries import too_long
@@ -18,19 +18,12 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Stored, Table, TableWriter, arrow_errors, with_valid_names
 
 MAGIC = b"ARROW1"
-_OLD_FEATHER = b"FEA1"
 _FIRST = (0,)
 
 
 def arrow_table(file: SeekableInput) -> Table:
     """The table in an IPC file or stream. Raises InputError."""
     start = file.read(0, len(MAGIC))
-    if start.startswith(_OLD_FEATHER):
-        raise InputError(
-            "Feather version 1 is not read",
-            where=file.name,
-            way_out="write it again as version 2, with pyarrow.feather.write_feather",
-        )
     return ArrowFile(file) if start == MAGIC else ArrowStream(file)
 
 

@@ -71,13 +71,13 @@ class KeyColumn:
 
 def key_columns(schema: pa.Schema, layout: Layout) -> tuple[KeyColumn, ...]:
     """The columns by which rows of a file compare. Raises UsageError for options that name no columns, or others."""
+    _check_columns(schema)
     if layout.dtype is not None or (layout.key is not None and not layout.key.fields):
-        way_out = f"name a column with --field: {_listed(schema)}"
+        way_out = _way_out(schema, "name a column with --field")
         raise UsageError("its columns have their own types and places", way_out=way_out)
     if layout.key is None:
-        raise UsageError(
-            "rows need a key", way_out=f"name one of their columns as the key (--field): {_listed(schema)}"
-        )
+        way_out = _way_out(schema, "name one of their columns as the key (--field)")
+        raise UsageError("rows need a key", way_out=way_out)
     items, option = layout.items, layout.key.option
     found = named_columns(
         schema, layout.key.fields, option, reverse=items.reverse, nulls=items.nulls, kinds=items.kinds
@@ -123,6 +123,7 @@ def key_column(
 
     Raises UsageError if it is not there or has no order.
     """
+    _check_columns(schema)
     found = found_column(schema, name)
     if found is None:
         if (count := named_so(schema, name)) > 1:
@@ -131,13 +132,16 @@ def key_column(
         there = {one: one for one in _names(schema)}
         raise UsageError(
             f"{option} {name}: there is no column {quoted_value(name)}",
-            way_out=did_you_mean_column(name, there, f"its columns are {_listed(schema)}"),
+            way_out=did_you_mean_column(name, there, _way_out(schema, "name one of its columns")),
         )
     path, type = found
     values = values_type(type)
     if not _has_order(values):
         way_out = "name one of its fields, as " + f"{name}.{values.field(0).name}" if is_struct(values) else ""
-        raise UsageError(f"{option} {name}: values of type {type} have no order", way_out=way_out or _way_out(schema))
+        raise UsageError(
+            f"{option} {name}: values of type {type} have no order",
+            way_out=way_out or _way_out(schema, "name another column"),
+        )
     return KeyColumn(path, values, reverse, nulls)
 
 
@@ -259,22 +263,26 @@ def _is_of_type(kind: KeyKind, type: pa.DataType) -> bool:
 
 
 def _names(schema: pa.Schema, above: str = "") -> Iterator[str]:
-    """The names of all columns, of structs those of their fields."""
+    """The names of the columns that have an order, of structs those of their fields."""
     for field in schema:
         inner = values_type(field.type)
         if is_struct(inner):
             yield from _names(pa.schema(list(inner)), f"{above}{field.name}.")
-        else:
+        elif _has_order(inner):
             yield f"{above}{field.name}"
 
 
-def _listed(schema: pa.Schema) -> str:
+def _way_out(schema: pa.Schema, start: str) -> str:
+    """The way out that names the columns which can be keys behind `start`."""
     names = list(_names(schema))
-    return ", ".join(names[:_SHOWN_NAMES]) + ", ..." * (len(names) > _SHOWN_NAMES)
+    listed = ", ".join(names[:_SHOWN_NAMES]) + ", ..." * (len(names) > _SHOWN_NAMES)
+    return f"{start}: {listed}" if names else "none of its columns has an order"
 
 
-def _way_out(schema: pa.Schema) -> str:
-    return f"name another column: {_listed(schema)}"
+def _check_columns(schema: pa.Schema) -> None:
+    """Raise UsageError if there are no columns."""
+    if not len(schema):
+        raise UsageError("the table has no columns", way_out="leave it out")
 
 
 def _is_number(type: pa.DataType) -> bool:
