@@ -191,7 +191,7 @@ def test_joins_are_refused(two: tuple[str, str], capfd: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize("cases", [60, pytest.param(2000, marks=pytest.mark.thorough)])
 def test_damaged_files_give_a_line(cases: int, tmp_path: Path, seed: int) -> None:
-    rng = random.Random(seed)
+    rng = random.Random(seed if cases > 60 else 1)  # the usual cases are the same each time: a fault ends the process
     for case in range(cases):
         if case % 20 == 0:
             drawn = Drawn(rng, rng.choice(SUFFIXES))
