@@ -142,7 +142,7 @@ def test_tables(machines: Cluster, tmp_path: Path) -> None:
     pq.write_table(pa.table({"k": [1, 2]}), name)
     items = Items(records=RecordRequest(fields=("k",)))
     for job in (merge_job((name, name), output, items=items), sort_job((name,), output, items=items)):
-        with pytest.raises(OutputError, match="a cluster merges no rows; leave --cluster out"):
+        with pytest.raises(OutputError, match="a cluster merges no tables yet; leave --cluster out"):
             run(job, executor=machines)
     (found,) = check_each(job_of("check", (name,), items=items), executor=machines)
     assert not isinstance(found, InputError)
