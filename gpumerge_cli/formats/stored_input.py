@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import IO, Any
+from typing import IO
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats import compressed
 from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.input_stream import InputStream
 from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.blocks import Blocks
 from gpumerge_cli.formats.stores.lookup import object_of
@@ -115,34 +116,6 @@ class StoredInput(SeekableInput):
             raise InputError(error.what, where=self.name, way_out=error.way_out) from None
 
 
-class _Stream(io.RawIOBase):
-    """The bytes of an input in order."""
-
-    def __init__(self, file: SeekableInput) -> None:
-        self._file = file
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
-        self._at = base + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, out: Any, /) -> int:
-        data = self._file.read(self._at, len(out))
-        out[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-
 @cache
 def _readers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_REQUESTS_AT_ONCE, "gpumerge-read")
@@ -177,7 +150,7 @@ def _unpacked(file: SeekableInput, progress: Callable[[float], None]) -> Seekabl
 
 
 def _unpack(file: SeekableInput, out: compressed.Writable, progress: Callable[[float], None]) -> None:
-    with io.BufferedReader(_Stream(file), 1 << 20) as raw:
+    with io.BufferedReader(InputStream(file), 1 << 20) as raw:
         compressed.unpack(raw, out, file.name, file.size, progress)
     file.check_unchanged()
 
