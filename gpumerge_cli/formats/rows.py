@@ -98,12 +98,14 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
         from gpumerge_cli.formats.tables.key_columns import key_columns
+        from gpumerge_cli.formats.tables.references import check_rows
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         first = opened[0].table
         tables = alike([source.table for source in opened])
         for source, table in zip(opened, tables, strict=True):
             source.table = table
+            check_rows(table.name, table.rows)
         try:
             keys = key_columns(tables[0].schema, layout)
         except UsageError as error:

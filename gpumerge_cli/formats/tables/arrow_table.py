@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
-from gpumerge_cli.errors import OutputError
+from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of, codec_to_write
 from gpumerge_cli.formats.tables.dictionaries import too_long
@@ -19,6 +21,9 @@ from gpumerge_cli.formats.tables.table import Stored, Table, TableWriter, arrow_
 
 MAGIC = b"ARROW1"
 _FIRST = (0,)
+MOST_EMPTY_ROWS = (1 << 31) - 1
+"""The most rows of a batch whose values take less than a bit each, as nulls and runs do: the longest array of Arrow's
+writers, unless they are asked for longer ones."""
 
 
 def arrow_table(file: SeekableInput) -> Table:
@@ -27,8 +32,8 @@ def arrow_table(file: SeekableInput) -> Table:
     return ArrowFile(file) if start == MAGIC else ArrowStream(file)
 
 
-class ArrowFile(Table):
-    """An opened IPC file, as Feather version 2 is one."""
+class ArrowTable(Table):
+    """An opened IPC file or stream. All batches that it reads are validated."""
 
     has_utf8 = True
 
@@ -36,26 +41,26 @@ class ArrowFile(Table):
         self.name = file.name
         self._file = file
         with arrow_errors(self.name):
-            self._reader = pa.ipc.open_file(opened(file))
             self.schema = with_valid_names(self._reader.schema)
 
     @cached_property
     def group_rows(self) -> Sequence[int]:  # type: ignore[override]
         """See Table."""
         with arrow_errors(self.name):
-            return [batch.num_rows for batch in self._at(_FIRST, 0)]
+            return [batch.num_rows for batch in self._validated(_FIRST)]
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""
+        places = () if columns is None else self._places(columns)
         with arrow_errors(self.name):
-            for batch in self._only(columns, group):
+            for batch in self._validated(places, group):
                 for at in range(0, batch.num_rows, rows):
                     yield batch.slice(at, rows)
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
         with arrow_errors(self.name):
-            return any(_has_nulls(batch, path) for batch in self._only(path[:1]))
+            return any(_has_nulls(batch, path) for batch in self._validated(self._places(path[:1])))
 
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
@@ -64,94 +69,69 @@ class ArrowFile(Table):
     @property
     def codec(self) -> str:
         """Its compression."""
-        return codec_of(opened(self._file), is_file=True)
+        return codec_of(opened(self._file), is_file=not self.reads_forward)
 
     @property
     def stored(self) -> Stored:
         """See Table."""
-        return Stored(self._file.size, group_bytes=batch_bytes(opened(self._file), is_file=True))
+        return Stored(self._file.size, group_bytes=batch_bytes(opened(self._file), is_file=not self.reads_forward))
 
-    def again(self) -> ArrowFile:
+    def again(self) -> ArrowTable:
         """See Table."""
-        return ArrowFile(self._file)
+        return type(self)(self._file)
 
-    def _only(self, columns: Sequence[str] | None, group: int = 0) -> Iterator[pa.RecordBatch]:
-        """The batches from one on, with some columns."""
-        names = self.schema.names
-        places = [] if columns is None else [number for number, name in enumerate(names) if name in columns]
-        yield from self._at(places, group)
+    def _places(self, columns: Sequence[str]) -> Sequence[int]:
+        """The numbers of the columns with these names."""
+        return [number for number, name in enumerate(self.schema.names) if name in columns]
 
-    def _at(self, places: Sequence[int], group: int) -> Iterator[pa.RecordBatch]:
-        """The batches from one on, with the columns of these numbers; [] for all."""
-        reader = self._reader
+    def _validated(self, places: Sequence[int], group: int = 0) -> Iterator[pa.RecordBatch]:
+        """The batches from one on, with the columns of these numbers; () for all."""
+        options = None
         if places and len(places) < len(self.schema):
             options = pa.ipc.IpcReadOptions(included_fields=list(places))
-            reader = pa.ipc.open_file(opened(self._file), options=options)
-        for number in range(group, reader.num_record_batches):
-            batch = reader.get_batch(number)
+        for batch in self._read(group, options):
             batch.validate(full=True)
+            if batch.num_rows > MOST_EMPTY_ROWS and batch.num_rows > 8 * batch.nbytes:
+                what = f"a batch says that it has {batch.num_rows:,} rows, and its values take {batch.nbytes:,} bytes"
+                raise InputError(what, where=self.name, way_out="copy or write it again")
             yield batch
 
+    @property
+    @abstractmethod
+    def _reader(self) -> Any:
+        """A reader of the schema, and of all columns."""
 
-class ArrowStream(Table):
-    """An opened IPC stream. It is read from its start to reach any batch."""
+    @abstractmethod
+    def _read(self, group: int, options: pa.ipc.IpcReadOptions | None) -> Iterator[pa.RecordBatch]:
+        """The batches from one on."""
 
-    has_utf8 = True
-    reads_forward = True
 
-    def __init__(self, file: SeekableInput) -> None:
-        self.name = file.name
-        self._file = file
-        with arrow_errors(self.name):
-            self.schema = with_valid_names(self._reader().schema)
+class ArrowFile(ArrowTable):
+    """An opened IPC file, as Feather version 2 is one."""
 
     @cached_property
-    def group_rows(self) -> Sequence[int]:  # type: ignore[override]
-        """See Table."""
-        with arrow_errors(self.name):
-            return [batch.num_rows for batch in self._reader(_FIRST)]
+    def _reader(self) -> Any:
+        return pa.ipc.open_file(opened(self._file))
 
-    def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
-        """See Table."""
-        with arrow_errors(self.name):
-            for number, batch in enumerate(self._only(columns)):
-                if number < group:
-                    continue
-                batch.validate(full=True)
-                for at in range(0, batch.num_rows, rows):
-                    yield batch.slice(at, rows)
+    def _read(self, group: int, options: pa.ipc.IpcReadOptions | None) -> Iterator[pa.RecordBatch]:
+        """See ArrowTable."""
+        reader = self._reader if options is None else pa.ipc.open_file(opened(self._file), options=options)
+        return (reader.get_batch(number) for number in range(group, reader.num_record_batches))
 
-    def may_have_nulls(self, path: Sequence[str]) -> bool:
-        """See Table."""
-        with arrow_errors(self.name):
-            return any(_has_nulls(batch, path) for batch in self._only(path[:1]))
 
-    def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
-        """See Table."""
-        return self._file.size
+class ArrowStream(ArrowTable):
+    """An opened IPC stream. It is read from its start to reach any batch."""
+
+    reads_forward = True
 
     @property
-    def codec(self) -> str:
-        """Its compression."""
-        return codec_of(opened(self._file), is_file=False)
+    def _reader(self) -> Any:
+        return pa.ipc.open_stream(opened(self._file))
 
-    @property
-    def stored(self) -> Stored:
-        """See Table."""
-        return Stored(self._file.size, group_bytes=batch_bytes(opened(self._file), is_file=False))
-
-    def again(self) -> ArrowStream:
-        """See Table."""
-        return ArrowStream(self._file)
-
-    def _only(self, columns: Sequence[str] | None) -> Any:
-        names = self.schema.names
-        return self._reader([] if columns is None else [at for at, name in enumerate(names) if name in columns])
-
-    def _reader(self, places: Sequence[int] = ()) -> Any:
-        """Reads the batches, with the columns of these numbers; () for all."""
-        options = pa.ipc.IpcReadOptions(included_fields=list(places) or None)
-        return pa.ipc.open_stream(opened(self._file), options=options)
+    def _read(self, group: int, options: pa.ipc.IpcReadOptions | None) -> Iterator[pa.RecordBatch]:
+        """See ArrowTable."""
+        reader = self._reader if options is None else pa.ipc.open_stream(opened(self._file), options=options)
+        return islice(reader, group, None)
 
 
 class ArrowWriter(TableWriter):
@@ -163,7 +143,7 @@ class ArrowWriter(TableWriter):
         if not stream:
             _check_dictionaries(schema)
         self._out = io.BytesIO()
-        usual = settings.like.codec if isinstance(settings.like, ArrowFile | ArrowStream) else "none"
+        usual = settings.like.codec if isinstance(settings.like, ArrowTable) else "none"
         options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True, compression=codec_to_write(settings, usual))
         make = pa.ipc.new_stream if stream else pa.ipc.new_file
         self._writer = make(self._out, schema, options=options)

@@ -41,10 +41,11 @@ class WholeGroup:
         self.group = group
         self._number = number
 
-    @property
-    def references(self) -> NDArray[np.uint64]:
-        """The references to its rows."""
-        return references(self._number, self.table.starts[self.group], self.table.group_rows[self.group])
+    def references(self, most: int) -> Iterator[NDArray[np.uint64]]:
+        """The references to its rows, at most so many at a time: a damaged file may state any number of rows."""
+        start, stop = self.table.starts[self.group : self.group + 2]
+        for at in range(start, stop, most):
+            yield references(self._number, at, min(most, stop - at))
 
 
 class Gather:

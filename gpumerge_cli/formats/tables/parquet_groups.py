@@ -115,6 +115,8 @@ def _facts_of(read: Read, footer: ParquetFooter, number: int) -> tuple[GroupFact
     group[GroupField.file_offset] = Field(I64, 0)
     group.setdefault(GroupField.total_compressed_size, Field(I64, to))
     rows = number_in(group, GroupField.num_rows)
+    if any(number_in(column_metadata(chunk), ColumnField.num_values) < rows for chunk in columns):
+        raise DamagedError(f"a column has fewer values than {rows} rows")
     facts = GroupFacts(rows, at, thrift.written(group), tuple(column_indexes), tuple(offset_indexes))
     return facts, joined_ranges(pieces)
 
@@ -171,9 +173,7 @@ def sorting_of(group: bytes) -> tuple[SortingColumn, ...]:
     if GroupField.sorting_columns not in found:
         return ()
     columns = (thrift.read(one) for one in thrift.structs(value_in(found, GroupField.sorting_columns, LIST)))
-    return tuple(
-        SortingColumn(number_in(one, 1), *(id in one and one[id].type == TRUE for id in (2, 3))) for one in columns
-    )
+    return tuple(SortingColumn(number_in(one, 1), *(_is_set(one, id) for id in (2, 3))) for one in columns)
 
 
 def _is_set(struct: Struct, id: int) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.errors import InputError
 from gpumerge_cli.order.rows import REFERENCE_BYTES
 from gpumerge_cli.order.rules import NUL
 
@@ -38,6 +39,13 @@ def references(number: int, first: int, count: int) -> NDArray[np.uint64]:
     """The references to `count` rows of input `number` from row `first` on."""
     start = (number << _ROW_BITS) + first
     return np.arange(start, start + count, dtype=np.uint64)
+
+
+def check_rows(name: str, rows: int) -> None:
+    """Raise InputError for more rows of an input than references can number. name: the file."""
+    if not 0 <= rows <= MOST_ROWS:
+        what = f"it says that it has {rows} rows; at most {MOST_ROWS} can be merged"
+        raise InputError(what, where=name, way_out="copy or write it again")
 
 
 def reference_texts(found: NDArray[np.uint64]) -> pa.LargeBinaryArray:

@@ -61,8 +61,7 @@ class RowSink(ItemSink):
             elif self._writer.takes(part.table, part.group):
                 parts.append((part, True))
             else:
-                found = part.references
-                parts += [self._gathered(found[at : at + self._rows]) for at in range(0, len(found), self._rows)]
+                parts += map(self._gathered, part.references(self._rows))
         return RowPiece(parts, len(data))
 
     def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
