@@ -173,10 +173,8 @@ class ArrowWriter(TableWriter):
         made = []
         for chunk in column.chunks:
             known = self._dictionaries.get(number, chunk.dictionary.slice(0, 0))
-            new = chunk.dictionary.filter(pa.compute.invert(pa.compute.is_in(chunk.dictionary, known)))
-            known = pa.concat_arrays([known, pa.compute.drop_null(pa.compute.unique(new))])
-            self._dictionaries[number] = known
-            places = pa.compute.index_in(chunk.dictionary, known)
+            self._dictionaries[number], places = _joined(known, chunk.dictionary)
+            known = self._dictionaries[number]
             try:
                 indices = places.take(chunk.indices).cast(column.type.index_type)
             except pa.ArrowInvalid:
@@ -189,6 +187,19 @@ class ArrowWriter(TableWriter):
         self._out.seek(0)
         self._out.truncate()
         return data
+
+
+def _joined(known: Any, dictionary: Any) -> tuple[Any, Any]:
+    """(the known values with those of a dictionary behind them, the places of the latter)."""
+    try:
+        new = dictionary.filter(pa.compute.invert(pa.compute.is_in(dictionary, known)))
+        known = pa.concat_arrays([known, pa.compute.drop_null(pa.compute.unique(new))])
+        return known, pa.compute.index_in(dictionary, known)
+    except pa.ArrowNotImplementedError:  # Arrow finds no values of some types, such as views and lists
+        start = len(known) - len(dictionary)
+        if start < 0 or not known.slice(start).equals(dictionary):
+            start, known = len(known), pa.concat_arrays([known, dictionary])
+        return known, pa.array(range(start, len(known)), pa.int64())
 
 
 def _has_nulls(batch: Any, path: Sequence[str]) -> bool:

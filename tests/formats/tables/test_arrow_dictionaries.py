@@ -1,0 +1,39 @@
+"""Dictionaries of any values are written to Arrow files and streams, extended from group to group."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.needs import library
+
+pa = library("pyarrow")
+
+from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
+
+VALUES = {
+    "texts": pa.array(["a", "b"]),
+    "half floats": pa.array([1.5, 2.5], pa.float16()),
+    "views": pa.array(["a", "b"], pa.string_view()),
+    "decimals": pa.array([Decimal("1.5"), Decimal("2.5")], pa.decimal32(5, 1)),
+    "lists": pa.array([[1], [2, 3]]),
+    "structs": pa.array([{"a": 1}, {"a": 2}]),
+}
+
+
+@pytest.mark.parametrize("suffix", [".arrow", ".arrows"])
+@pytest.mark.parametrize("values", VALUES)
+def test_dictionaries(values: str, suffix: str, tmp_path: Path) -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 1, 0, 0], pa.int8()), VALUES[values])
+    table = pa.table({"key": range(6), "of": column})
+    a, out = tmp_path / f"a{suffix}", tmp_path / f"out{suffix}"
+    with (pa.ipc.new_file if suffix == ".arrow" else pa.ipc.new_stream)(str(a), table.schema) as made:
+        made.write_table(table)
+    assert invoke(["merge", "--field", "key", "--row-group-size", "2", str(a), "-q", "-o", str(out)]) == 0
+    found: Any = (pa.ipc.open_file if suffix == ".arrow" else pa.ipc.open_stream)(str(out)).read_all()
+    assert found.schema.equals(table.schema)
+    assert found.to_pylist() == table.to_pylist()
+    assert len(found.column("of").chunk(0).dictionary) == 2
