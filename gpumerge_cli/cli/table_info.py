@@ -38,6 +38,7 @@ def _facts(options: InfoOptions) -> TablesFacts:
     from gpumerge_cli.formats.kinds.lookup import format_of_suffix
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.formats.registry import layout_of
+    from gpumerge_cli.formats.rows import RowFormat
 
     items = Items(records=RecordRequest(fields=options.field), nulls=options.nulls or "last")
     layouts = []
@@ -49,8 +50,10 @@ def _facts(options: InfoOptions) -> TablesFacts:
         if one.holds != "rows":
             what = f"{shown(name)} is not a table: it has no schema and no row groups"
             raise UsageError(what, way_out="name a .parquet or .arrow file; gpumerge check reads other files")
+    first = layouts[0].format
+    assert isinstance(first, RowFormat), "of tables"
     with ExitStack() as stack:
-        return layouts[0].format.facts(options.files, layouts, stack)
+        return first.facts(options.files, layouts, stack)
 
 
 def _show(table: TableFacts, key: str) -> None:

@@ -15,15 +15,12 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.order.rules import LINES, Spelling
 
 if TYPE_CHECKING:
-    from contextlib import ExitStack
-
     from gpumerge_cli.extents import DecompressedCopy
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
-    from gpumerge_cli.formats.tables.facts import TablesFacts
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
@@ -198,10 +195,6 @@ class Format(ABC):
         Raises OutputError for columns that it cannot hold.
         """
         return None
-
-    def facts(self, names: Sequence[str], layouts: Sequence[Layout], stack: ExitStack) -> TablesFacts:
-        """The facts of tables, which the stack closes. Raises InputError."""
-        raise NotImplementedError
 
     def header(self, dtype: Dtype, count: int) -> bytes:
         """The bytes before `count` items of a dtype, always of one length; b"" if there are none."""

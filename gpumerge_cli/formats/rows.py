@@ -147,7 +147,7 @@ class RowFormat(Format):
             file.close()
 
     def facts(self, names: Sequence[str], layouts: Sequence[Layout], stack: ExitStack) -> TablesFacts:
-        """See Format. Raises InputError for a key that is not a column."""
+        """The facts of tables, which the stack closes. Raises InputError, for a key that is not a column, too."""
         from gpumerge_cli.formats.tables.about import about_tables
 
         tables = []
@@ -208,9 +208,8 @@ class _OfTable:
     _origin: OpenedTable
     _item_bytes: int
     """0 for lines."""
-
-    def item_at(self, start: int) -> bytes:
-        raise NotImplementedError
+    item_at: Callable[[int], bytes]
+    """See formats.base.Source."""
 
     def location(self, start: int) -> str:
         from gpumerge_cli.formats.tables.references import row_of
@@ -229,9 +228,6 @@ class FixedItems(_OfTable, FixedSource):
         self._origin = origin
         self._item_bytes = item_bytes
 
-    def item_at(self, start: int) -> bytes:
-        return FixedSource.item_at(self, start)
-
 
 class TextItems(_OfTable, EndedSource):
     """Items that are lines. See formats.base.Source."""
@@ -240,9 +236,6 @@ class TextItems(_OfTable, EndedSource):
         super().__init__(file, END[0])
         self._origin = origin
         self._item_bytes = 0
-
-    def item_at(self, start: int) -> bytes:
-        return EndedSource.item_at(self, start)
 
 
 def _all_items(
@@ -334,14 +327,10 @@ def _sorted(
         tables.append(run.table)
     if not tables:
         tables.append(first.table)
-        sources.append(_source_of(spool(partial(_write, b""), 0), form, order, first))
+        sources.append(_source_of(spool(lambda out: None, 0), form, order, first))
     gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
-
-
-def _write(data: Any, out: IO[bytes]) -> None:
-    out.write(data)
 
 
 def _source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTable) -> FixedItems | TextItems:

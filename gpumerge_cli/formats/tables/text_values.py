@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpumerge_cli.formats.tables.key_columns import plain_values
+from gpumerge_cli.formats.tables.items import buffer_of
+from gpumerge_cli.formats.tables.key_columns import is_text, plain_values
 
 _ESCAPED = '["\\\\\\x00-\\x1f]'
 _ESCAPES = (
@@ -29,7 +30,7 @@ def csv_fields(array: Any, separator: str) -> Any:
     array: an Array that is not nested. Raises ArrowException for bytes that are not UTF-8.
     """
     texts = _texts(plain_values(array))
-    if _are_words(plain_values(array).type):
+    if is_text(plain_values(array).type):
         marked = pc.match_substring_regex(texts, f'["\n\r{separator}]')
         empty = pc.equal(texts, _scalar(""))
         quoted = _joined([_scalar('"'), pc.replace_substring(texts, '"', '""'), _scalar('"')], "")
@@ -52,7 +53,7 @@ def json_values(array: Any) -> Any:
         found = _json_map(array)
     elif _is_list(type):
         found = _json_list(array, json_values(_items_of(array)))
-    elif _are_words(type):
+    elif is_text(type):
         found = json_strings(_texts(array))
     elif pa.types.is_floating(type):
         found = pc.if_else(pc.is_finite(array), _texts(array), pa.scalar(None, _TEXT))
@@ -84,11 +85,7 @@ def json_strings(texts: Any) -> Any:
 
 def lines_of_texts(texts: Any) -> Any:
     """The bytes of texts, each with a newline behind it."""
-    ended = _joined([texts, _scalar("")], "\n")
-    if not len(ended):
-        return b""
-    offsets = memoryview(ended.buffers()[1]).cast("q")
-    return memoryview(ended.buffers()[2])[offsets[ended.offset] : offsets[ended.offset + len(ended)]]
+    return buffer_of(_joined([texts, _scalar("")], "\n"))
 
 
 def joined_fields(fields: Sequence[Any], separator: str) -> Any:
@@ -106,7 +103,7 @@ def _json_list(array: Any, items: Any) -> Any:
 
 def _json_map(array: Any) -> Any:
     """Maps from texts as objects, others as arrays of pairs."""
-    is_object = _are_words(_plain_type(array.type.key_type))
+    is_object = is_text(_plain_type(array.type.key_type))
     array = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
     pairs = pc.list_flatten(array)
     keys, items = (json_values(one) for one in pairs.flatten())
@@ -129,17 +126,6 @@ def _items_of(array: Any) -> Any:
 
 def _is_list(type: pa.DataType) -> bool:
     return pa.types.is_nested(type) and hasattr(type, "value_type")
-
-
-def _are_words(type: pa.DataType) -> bool:
-    """Whether values are texts or bytes."""
-    return any(
-        test(type)
-        for test in (
-            pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
-            pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
-        )
-    )  # fmt: skip
 
 
 def _texts(array: Any) -> Any:
