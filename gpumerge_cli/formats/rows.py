@@ -294,9 +294,7 @@ def _items_of(
             out.write(items)
             done += rows
             progress(rows / table.rows)
-        if done != table.rows:
-            what = f"it has {done} rows, and says that it has {table.rows}"
-            raise InputError(what, where=table.name, way_out="copy or write it again")
+        table.check_read(done)
 
     return _source_of(origin.file.beside(write), form, order, origin)
 

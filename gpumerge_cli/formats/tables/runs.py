@@ -63,6 +63,7 @@ def sorted_runs(
     held: list[Any] = []
     size = number = 0
     for table in tables:
+        found = 0
         for batch in table.batches(None, 0, batch_rows(table, None, batch_bytes)):
             nbytes = _bytes_to_sort(batch, form)
             if held and size + nbytes > memory - memory // _SPARED:
@@ -70,6 +71,8 @@ def sorted_runs(
                 held, size, number = [], 0, number + 1
             held.append(batch)
             size += nbytes
+            found += batch.num_rows
+        table.check_read(found)
     if number and held:
         yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
     elif held:

@@ -115,6 +115,12 @@ class Table(ABC):
     def again(self) -> Table:
         """The same file, opened once more."""
 
+    def check_read(self, rows: int) -> None:
+        """Raise InputError if all batches together had another number of rows than it says."""
+        if rows != self.rows:
+            what = f"it has {rows} rows, and says that it has {self.rows}"
+            raise InputError(what, where=self.name, way_out="copy or write it again")
+
     def place(self, row: int) -> str:
         """The place of a row, for messages."""
         from bisect import bisect_right

@@ -99,6 +99,13 @@ def test_a_group_that_is_copied(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert invoke([*words, stating(tmp_path / "b.parquet", 100)]) == 0
 
 
+@pytest.mark.parametrize("command", ["merge", "sort"])
+def test_rows_that_are_missing(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = stating(tmp_path / "a.parquet", 101)
+    assert invoke([command, "--field", "key", a, "-q", "-o", str(tmp_path / "out.parquet")]) == 2
+    assert "it has 100 rows, and says that it has 101; copy or write it again" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("rows", [MOST_ROWS + 1, -1])
 def test_more_rows_than_references_number(rows: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = stating(tmp_path / "a.parquet", rows)
