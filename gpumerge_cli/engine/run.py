@@ -117,8 +117,7 @@ def _run_to_output(
             job.items,
             clock.stopwatch,
             advance,
-            folders=job.resources.folders,
-            memory=job.resources.memory,
+            resources=job.resources,
             outputs=names if margin is None else (*names, *counts_file(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
@@ -320,7 +319,7 @@ def plan_files(job: Job) -> Plan[FileChunk]:
     from gpumerge_cli.engine.file_places import FilePlaces
 
     LOCAL.check_job(job)
-    with open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory) as inputs:
+    with open_inputs(job.inputs, job.items, resources=job.resources) as inputs:
         team = LOCAL.team(job, inputs, Clock())
         work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend
