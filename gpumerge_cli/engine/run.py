@@ -126,7 +126,8 @@ def _run_to_output(
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
-        asked, (job, inputs) = job, _prepared(job, inputs)
+        asked = job
+        job, inputs = _prepared(job, inputs)
         if inputs.is_sorted:
             job, sorts = merge_of_runs(job), False
         parts = [] if sorts else _parts(job, inputs, clock)
