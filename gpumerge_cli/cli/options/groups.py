@@ -59,7 +59,7 @@ class Options:
         return type(self)({**self.__dict__, **values})
 
     def set_ones(self, names: Iterable[str], initial: Mapping[str, object]) -> list[str]:
-        """Those of the parameters `names` that settings give another value than the initial one."""
+        """The parameters among `names` whose initial values settings have changed."""
         values = self.__dict__
         return [one for one in names if one in values and one not in self.given and values[one] != initial[one]]
 
