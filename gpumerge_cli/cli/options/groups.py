@@ -175,12 +175,12 @@ class LineOptions(ItemOptions):
 
     def file_of(self, kind: KeyKind) -> str | None:
         """The file that an option gives to a kind of keys, see KeyKind.file_option."""
-        file = self.__dict__.get(source_parameter(kind))
+        file = self.__dict__.get(file_parameter(kind))
         assert file is None or isinstance(file, str)
         return file
 
 
-def source_parameter(kind: KeyKind) -> str:
+def file_parameter(kind: KeyKind) -> str:
     """The parameter of the option that names the file of a kind."""
     return kind.file_option.replace("-", "_")
 
