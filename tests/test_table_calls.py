@@ -132,9 +132,7 @@ def frame_of(rng: random.Random, rows: int) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "id": pl.Series([rng.choice([None, rng.randrange(9)]) for _ in range(rows)], dtype=pl.Int64),
-            "x": pl.Series(
-                [rng.choice([1.5, -0.0, 0.0, float("nan"), rng.random()]) for _ in range(rows)], dtype=pl.Float64
-            ),
+            "x": pl.Series([rng.choice([*FLOATS, rng.random()]) for _ in range(rows)], dtype=pl.Float64),
             "name": pl.Series([rng.choice(NAMES) for _ in range(rows)], dtype=pl.String),
             "kind": pl.Series([rng.choice(["low", "high", None]) for _ in range(rows)], dtype=pl.Enum(["low", "high"])),
             "tag": pl.Series([rng.choice(NAMES) for _ in range(rows)], dtype=pl.Categorical),

@@ -66,17 +66,10 @@ def main() -> None:
         merged = gpumerge_cli.merge_tables([first, second], name)
         assert merged[name].equals(first.merge_sorted(second, key=name)[name])
         work = f"merge by {frames[0].schema[name]}"
-        show(
-            work,
-            "polars, merge_sorted",
-            partial(first.merge_sorted, second, key=name),
-            ours([first, second], name),
-            turns,
-        )
+        call = partial(first.merge_sorted, second, key=name)
+        show(work, "polars, merge_sorted", call, ours([first, second], name), turns)
     tables = [plain_table(frame.sort("id")) for frame in frames]
-    show(
-        "merge by Int64", "pyarrow, sort_by", lambda: pa.concat_tables(tables).sort_by("id"), ours(tables, "id"), turns
-    )
+    show("merge by Int64", "pyarrow, sort_by", partial(sorted_by_arrow, tables), ours(tables, "id"), turns)
     of_pandas = [frame.sort("id").to_pandas() for frame in frames]
     call = partial(sorted_by_pandas, of_pandas)
     show("merge by Int64", "pandas, sort_values", call, ours(of_pandas, "id"), turns)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from whole_commands import PROGRAM, in_turns, parser_of
+from whole_commands import PROGRAM, in_turns, parser_of, print_rows
 
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "naïve", "line\nbreak", 'a "quote"')
 
@@ -59,12 +59,7 @@ def main() -> None:
             "merge by jq and sort -m": f"cd {folder} && bash jq.sh",
             "sort by DuckDB": f"cd {folder} && {sys.executable} duck.py",
         }
-        took = in_turns(calls, options.turns)
-        first = took["merge"]
-        print("| command | seconds | of all cores | by the clock | of all cores |\n|---|---|---|---|---|")
-        for which, its in took.items():
-            ratios = f"{its.median / first.median:.2f} | {its.processors / first.processors:.2f}"
-            print(f"| {which} | {its.median:.2f} | {its.processors:.2f} | {ratios} |", flush=True)
+        print_rows("command", in_turns(calls, options.turns))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from whole_commands import PROGRAM, in_turns, parser_of
+from whole_commands import PROGRAM, in_turns, parser_of, print_rows
 
 COLUMNS = ("id", "name", "city", "amount")
 VCF = "##fileformat=VCFv4.3\n##source={0}\n" + "".join(f"##contig=<ID={n}>\n" for n in range(1, 5000))
@@ -58,12 +58,7 @@ def main() -> None:
             "union, one column in quotes": f"{ours} --field id --schema union a.csv quoted.csv",
             "union of headers of 5,000 lines": f"{ours} {by_prefix}",
         }
-        took = in_turns(calls, options.turns)
-        first = took["same columns"]
-        print("| merge | seconds | of all cores | by the clock | of all cores |\n|---|---|---|---|---|")
-        for which, its in took.items():
-            ratios = f"{its.median / first.median:.2f} | {its.processors / first.processors:.2f}"
-            print(f"| {which} | {its.median:.2f} | {its.processors:.2f} | {ratios} |", flush=True)
+        print_rows("merge", in_turns(calls, options.turns))
 
 
 if __name__ == "__main__":

@@ -95,6 +95,15 @@ def in_turns(
     return {name: Series.of(turns) for name, turns in found.items()}
 
 
+def print_rows(kind: str, took: Mapping[str, Series]) -> None:
+    """Print a table of the medians of commands, and of their ratios to those of the first one. kind: the first head."""
+    first = next(iter(took.values()))
+    print(f"| {kind} | seconds | of all cores | by the clock | of all cores |\n|---|---|---|---|---|")
+    for name, its in took.items():
+        ratios = f"{its.median / first.median:.2f} | {its.processors / first.processors:.2f}"
+        print(f"| {name} | {its.median:.2f} | {its.processors:.2f} | {ratios} |")
+
+
 def write_table(out: Path, about: str, columns: str, rows: Sequence[str]) -> None:
     """Write a table below a paragraph, which names the commit. columns: the heads, as a row of the table."""
     edges = "|---" * columns.count(" | ") + "|---|"

@@ -18,7 +18,7 @@ from gpumerge_cli.units import in_short
 from gpumerge_cli.urls import redacted
 
 _LONG = 1000
-"""A value of more characters is shown in short. Few names of files are as long."""
+"""Longer values are shown in short. Few names of files have so many characters."""
 
 
 def describe_failure(error: BaseException, traceback_option: str = "--debug") -> tuple[str, int]:
@@ -45,7 +45,7 @@ def describe_failure(error: BaseException, traceback_option: str = "--debug") ->
 
 
 def with_short_values(message: str, arguments: Iterable[str]) -> str:
-    """`message` with values of options that are long, or have several lines, in short. arguments: the command line."""
+    """`message` with short forms of long values and of values with several lines. arguments: the command line."""
     for word in arguments:
         for text in (word, word.partition("=")[2], word[2:]):
             if len(text) > _LONG or "\n" in text:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.locales import in_locale
-from gpumerge_cli.cli.options.groups import LineOptions, source_parameter
+from gpumerge_cli.cli.options.groups import LineOptions, file_parameter
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError, input_error
 from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, TYPED_WORDS, KeyKind
@@ -26,7 +26,7 @@ def with_parameters(order: LineOrder, options: LineOptions, files: Sequence[str]
     order = in_locale(order, options.locale, given="locale" in options.given)
     names = {key.compare for key in order.keys if key.kind.file_option}
     for kind in KINDS:
-        if kind.typed and kind.name not in names and source_parameter(kind) in options.given:
+        if kind.typed and kind.name not in names and file_parameter(kind) in options.given:
             raise UsageError(f"--{kind.file_option}: no key is a {kind.word}", way_out=f"add :{kind.word} to a key")
     if not names:
         return order

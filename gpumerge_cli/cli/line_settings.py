@@ -1,4 +1,4 @@
-"""Settings of lines beside files that are not read by them: such a setting is a user's wish for other files."""
+"""Leaves out settings that do not apply to the files of a job. They apply to other files of the same user."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _OF_PLAIN_LINES = (
     "csv", "quotes", "line_ends", "record_start", "header", "header_prefix", "headers", "schema", "zero_terminated",
     "field_separator", "locale",
 )  # fmt: skip
-"""The parameters that lines have whose values have no paths."""
+"""The parameters of lines that do not apply to keys named by paths, as those of JSON Lines."""
 _OF_LINES = (
     *_OF_PLAIN_LINES, "key", "sort", "time", "dictionary_order", "ignore_case", "ignore_leading_blanks",
     "ignore_nonprinting", "general_numeric_sort", "human_numeric_sort", "month_sort", "numeric_sort", "random_sort",
     "version_sort", "last_resort",
 )  # fmt: skip
-"""The parameters that lines have, and numbers, records and tables do not."""
+"""The parameters of lines that do not apply to numbers, records and tables."""
 OF_KINDS = ("nulls", "null_values", "invalid", "thousands", "decimal", "zone", "year", "time_format", "order_list")
 """The parameters for values of keys that are texts, or null."""
 _OF_COLUMNS = ("quotes",)
-"""The parameters that mean something in formats with columns alone."""
+"""The parameters that apply only to formats with columns."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def without_line_settings(options: _Options, files: Sequence[str]) -> _Options:
-    """The options without settings that the files' items do not take; options of the command line stay."""
+    """The options without settings that do not apply to the items of the files; options of the command line stay."""
     initial = defaults_of(command(options.command))
     # Records are joined by the fields that -j names, too.
     names = [name for name in _OF_LINES if name != "key" or not isinstance(options, JoinOptions)]
-    of_kinds = [name for name in OF_KINDS if name != "nulls"]  # which tables have without a kind
+    of_kinds = [name for name in OF_KINDS if name != "nulls"]  # which applies to all keys of tables
     found = options.set_ones([*names, *of_kinds], initial)
     if not found:
         return options

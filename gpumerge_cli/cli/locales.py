@@ -14,7 +14,7 @@ from gpumerge_cli.order.rules import LineKey, LineOrder
 _POINT = ord(".")
 
 
-def in_locale(order: LineOrder, named: str | None, *, given: bool = True) -> LineOrder:
+def in_locale(order: LineOrder, named: str | None, *, given: bool) -> LineOrder:
     """The order, its texts, numbers and months compared as in a locale.
 
     named: the value of --locale, None without it. given: whether the command line has it; a setting changes no order

@@ -50,7 +50,7 @@ class Cluster(Workers):
 
     def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> ClusterTeam:
         """See Executor."""
-        if output is not None and inputs.written.rows is not None:
+        if output is not None and not inputs.layout.format.in_cluster:
             raise rewritten_error(output.names[0], inputs.layout.format)
         clock.start()
         if output is not None and job.operation.kind != "sort":

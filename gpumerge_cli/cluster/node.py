@@ -95,9 +95,7 @@ class _OpenRun:
             paths = (one.path for one in shipment.inputs)
             return open_runs(paths, shipment.dtype, shipment.work.order.end, self._stack)
         job = shipment.work.job
-        inputs = self._stack.enter_context(
-            open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory, silent=True)
-        )
+        inputs = self._stack.enter_context(open_inputs(job.inputs, job.items, resources=job.resources, silent=True))
         for source, size, seen in zip(inputs.sources, shipment.sizes, shipment.inputs, strict=True):
             if source.size != size:
                 raise InputError(

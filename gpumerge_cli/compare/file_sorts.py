@@ -43,9 +43,7 @@ class File:
 
     def by_library(self, name: str) -> None:
         """Sort as a script would: read everything, sort it, write it."""
-        with open_inputs(
-            self.job.inputs, self.job.items, folders=self.job.resources.folders, memory=self.job.resources.memory
-        ) as inputs:
+        with open_inputs(self.job.inputs, self.job.items, resources=self.job.resources) as inputs:
             workspace = self.backend.workspace(inputs.order, inputs.nbytes, threads=self.threads)
             try:
                 staging = workspace.staging(inputs.nbytes)

@@ -116,9 +116,7 @@ def check_each(
 
         try:
             with (
-                open_inputs(
-                    (name,), items, folders=job.resources.folders, memory=job.resources.memory, copier=copier
-                ) as one,
+                open_inputs((name,), items, resources=job.resources, copier=copier) as one,
                 ExitStack() as stack,
             ):
                 others = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)
@@ -185,9 +183,7 @@ def _others(names: Sequence[str], job: Job, order: Order, stack: ExitStack) -> S
     try:
         if any(map(is_packed, names, layouts_of(names, job.items))):
             return None
-        others = stack.enter_context(
-            open_inputs(names, job.items, folders=job.resources.folders, memory=job.resources.memory, silent=True)
-        )
+        others = stack.enter_context(open_inputs(names, job.items, resources=job.resources, silent=True))
     except (InputError, UsageError):
         return None
     return others.sources if others.order == order else None

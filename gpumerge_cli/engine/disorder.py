@@ -119,11 +119,10 @@ def _sort_hint(order: Order, *, unique: bool, join: JoinContext | None, headed: 
         return "sort it with -u first"
     if not order.item_word:
         return "sort it first"
-    sources = (
-        [key.kind.file_option for key in order.text.keys if key.kind.file_option] if order.text is not None else []
-    )
-    if sources:
-        return f"sort it first, and give both commands the same --{sources[0]}"
+    keys = order.text.keys if order.text is not None else ()
+    options = [key.kind.file_option for key in keys if key.kind.file_option]
+    if options:
+        return f"sort it first, and give both commands the same --{options[0]}"
     if order.plain_lines and not headed and not order.by_key() and not any(order.ways):
         locale = order.text.locale if order.text is not None and order.text.by_locale else "C"
         return f"name its key with -k, or sort it first, as LC_ALL={locale} sort does"

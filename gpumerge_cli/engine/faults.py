@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from gpumerge_cli.engine.hints import has_requested_header
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.native.comparison import is_invalid, key_bounds
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NEWLINE
@@ -48,7 +48,7 @@ def fault_error(source: Source, offset: int, order: Order, *, joined: bool = Fal
                     way_out = f"{_FORMED}, or {way_out}"
             if not joined and _goes_on(source, offset, order, number):
                 way_out = f"if it goes on from the line above, add {_RECORDS}; else {way_out}"
-            if where.endswith(":1") and not (isinstance(source, LineSource) and source.header_known):
+            if where.endswith(":1") and not has_requested_header(source):
                 way_out = f"if line 1 is a header, add --header{'' if joined else ' 1'}; else {way_out}"
             return InputError(what, where=where, way_out=way_out)
     return None

@@ -88,12 +88,13 @@ def same_headers(headers: Sequence[tuple[str, bytes]], layout: Layout) -> None:
 
 def _way_out(header: bytes, first: bytes, layout: Layout, given: Sequence[bytes]) -> str:
     """The way out for two headers that differ. given: all headers."""
-    from gpumerge_cli.engine.header_columns import by_schema, columns_way_out, is_line_of_names
+    from gpumerge_cli.engine.header_columns import columns_way_out, is_line_of_names
+    from gpumerge_cli.engine.header_union import ALIKE
 
     (*comments, last), (*its, its_last) = (_bare_lines(text) for text in (header, first))
     named = is_line_of_names(last, layout) and is_line_of_names(its_last, layout)
     other = columns_way_out(last, its_last, layout) if named else ""
-    by_name = other if other == by_schema(layout, last) else ""
+    by_name = other if other != ALIKE else ""
     if layout.items.header_prefix:
         if by_name:
             return f"{by_name}{' and --headers union' if comments != its else ''}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.alike import same_items
+from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.reading_progress import Advance, ReadingProgress, is_packed
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import UsageError
@@ -178,8 +179,7 @@ def open_inputs(
     stopwatch: Stopwatch | None = None,
     advance: Advance | None = None,
     *,
-    folders: Sequence[str] = (),
-    memory: int | None = None,
+    resources: Resources = Resources(),  # noqa: B008 - frozen
     outputs: Sequence[str] = (),
     alike: bool = True,
     copier: Copier | None = None,
@@ -191,8 +191,7 @@ def open_inputs(
     stopwatch: what takes the spans of copying inputs that cannot be read anywhere, "decompress", "spool" and
     that of a format.
     advance: called from any thread with (bytes done, bytes in all) of such copies, half of which they are.
-    folders: for copies of inputs that are compressed or pipes, in turn; () for the system's. memory: see
-    Resources.memory.
+    resources: those of the job, of which inputs take memory, and folders for copies of pipes and compressed inputs.
     outputs: the names of the outputs; an OutputError for one of them is raised before an input is read. alike: the
     items of all inputs are of one type, and their headers are the same. copier: copies compressed inputs to files that
     are read in their place. silent: no warnings. purpose: what the job does with the inputs; None for little.
@@ -208,7 +207,7 @@ def open_inputs(
         if copier is not None:
             copies = stack.enter_context(copier(names, layouts, stopwatch, openings.of))
             layouts = layouts_of(names, replace(items, copies=copies))
-        sources = _open_all(names, layouts, stack, stopwatch, openings, folders, memory)
+        sources = _open_all(names, layouts, stack, stopwatch, openings, resources)
         if purpose is not None:
             layouts = [replace(layout, purpose=purpose) for layout in layouts]
         if alike:
@@ -276,16 +275,16 @@ def _open_all(
     stack: ExitStack,
     stopwatch: Stopwatch,
     openings: ReadingProgress,
-    folders: Sequence[str],
-    memory: int | None,
+    resources: Resources,
 ) -> list[Source]:
     """Open every input; the stack closes them. Compressed ones and those of stores are opened several at once."""
+    folders = resources.folders
 
     def open_one(number: int) -> Source:
         name, layout = names[number], layouts[number]
         start = time.perf_counter()
         folder = folders[number % len(folders)] if folders else None
-        source = open_source(name, layout, openings.of(number), folder=folder, memory=memory)
+        source = open_source(name, layout, openings.of(number), folder=folder, memory=resources.memory)
         # Where no descriptor has the content of a compressed file, it is decompressed as it is read.
         is_copy = is_packed(name, layout) and source.extent is not None
         if is_copy or name == STDIO:

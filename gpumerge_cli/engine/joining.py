@@ -79,7 +79,7 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
         join = replace(join, key=with_years_of(inputs.sources, join.orders, join.key))
         inputs = replace(inputs, first_times=read_first_times(inputs.sources, join.orders))
     has_names = job.items.header_lines > 0 or (job.items.header_prefix != b"" and format.names_in_header)
-    firsts = [source.first_line if has_names or not source.header else _first_item(source) for source in sources]
+    firsts = [source.first_line if has_names else source.first_item for source in sources]
     if join.auto:
         counts = _counts_of_fields(join, inputs, firsts)
         join = replace(join, columns=join.all_columns(counts), most=counts if join.refuses_more else (0, 0))
@@ -99,10 +99,6 @@ def _mark(inputs: Inputs) -> bytes:
     """The byte order mark of the first input, b"" if it has none."""
     first = inputs.sources[0]
     return BOM if isinstance(first, LineSource) and (first.mark or first.header.startswith(BOM)) else b""
-
-
-def _first_item(source: LineSource) -> bytes | None:
-    return source.item_at(0) if source.size else None
 
 
 def _lines_ahead(first: LineSource, *, names: bool) -> bytes:

@@ -24,7 +24,7 @@ class LoadedRuns:
 
 def load_runs(job: Job) -> LoadedRuns:
     """Read the inputs whole, checked for order if the job says so. Raises as run does."""
-    with open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory) as inputs:
+    with open_inputs(job.inputs, job.items, resources=job.resources) as inputs:
         if job.operation.check:
             raise_disorder(job, inputs)
         runs = []

@@ -18,8 +18,9 @@ def locale_hint(inputs: Sequence[tuple[Source, Order]], first_in: Callable[[Orde
 
     inputs: each with its own order. first_in: see disorder_error; it looks at all of the first input.
     """
-    rules = inputs[0][1].text
-    if rules is None or any(key.compare != TEXT for key in rules.keys):
+    order = inputs[0][1]
+    rules = order.text
+    if rules is None or not order.in_locales or any(key.compare != TEXT for key in rules.keys):
         return ""
     other, way_out = "", "the file is in the order of its bytes: leave --locale out"
     if not rules.by_locale:
@@ -28,8 +29,8 @@ def locale_hint(inputs: Sequence[tuple[Source, Order]], first_in: Callable[[Orde
         if not other:
             return ""
     orders = [_in_locale(order, other) for _, order in inputs]
-    for (source, order), changed in zip(inputs, orders, strict=True):
-        samples = sampled_items(source, order) if source.size else [[]]
+    for (source, its), changed in zip(inputs, orders, strict=True):
+        samples = sampled_items(source, its) if source.size else [[]]
         if not samples or not is_in_order(samples, changed):
             return ""
     return way_out if first_in(orders[0]) is None else ""
@@ -38,7 +39,7 @@ def locale_hint(inputs: Sequence[tuple[Source, Order]], first_in: Callable[[Orde
 def _in_locale(order: Order, locale: str) -> Order:
     rules = order.text
     assert rules is not None, "inputs of one job hold items of one kind"
-    return Order.lines(replace(rules, locale=locale))
+    return order.by_rules(replace(rules, locale=locale))
 
 
 def _usable_locale() -> str:

@@ -149,7 +149,7 @@ def answer(job: Job, settle: Callable[[], None] = lambda: None) -> Answers:
         raise UsageError(
             f"--split {questions.split}: a merge is cut into 1 to {MOST_PARTS} parts", way_out="choose fewer"
         )
-    with open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory) as inputs:
+    with open_inputs(job.inputs, job.items, resources=job.resources) as inputs:
         check_memory(job, inputs)
         search = _Search(inputs, merge_ranks(inputs, job.resources.threads))
         wanted = [(text, search.parsed(text)) for text in questions.of]

@@ -117,8 +117,7 @@ def _run_to_output(
             job.items,
             clock.stopwatch,
             advance,
-            folders=job.resources.folders,
-            memory=job.resources.memory,
+            resources=job.resources,
             outputs=names if margin is None else (*names, *counts_file(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
@@ -127,7 +126,8 @@ def _run_to_output(
         ExitStack() as stack,
     ):
         advance = inputs.rest(advance)
-        asked, (job, inputs) = job, _prepared(job, inputs)
+        asked = job
+        job, inputs = _prepared(job, inputs)
         if inputs.is_sorted:
             job, sorts = merge_of_runs(job), False
         parts = [] if sorts else _parts(job, inputs, clock)
@@ -320,7 +320,7 @@ def plan_files(job: Job) -> Plan[FileChunk]:
     from gpumerge_cli.engine.file_places import FilePlaces
 
     LOCAL.check_job(job)
-    with open_inputs(job.inputs, job.items, folders=job.resources.folders, memory=job.resources.memory) as inputs:
+    with open_inputs(job.inputs, job.items, resources=job.resources) as inputs:
         team = LOCAL.team(job, inputs, Clock())
         work = Pass.of(job, "merge", inputs, NullWriter())
         backend = team.backend

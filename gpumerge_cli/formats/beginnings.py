@@ -74,7 +74,7 @@ def refuse_json(name: str, start: bytes) -> None:
 def refuse_others(name: str, start: bytes, own: Format, *, plain: bool) -> None:
     """Raise InputError if `start`, the first bytes of a file that is read as the format `own`, belong to another one.
 
-    Formats of one word read each other's files. plain: as of SeekableInput.
+    Formats with the same `word` read each other's files. plain: as of SeekableInput.
     """
     if not start:
         raise InputError("it is empty: it has no schema", where=name, way_out="leave it out")

@@ -285,4 +285,4 @@ UNCOMPRESSED = "none"
 COMPRESSIONS = (*(codec.option for codec in CODECS.values()), UNCOMPRESSED)
 """The values of --compression for outputs that are compressed as a whole."""
 COLUMN_COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "brotli", UNCOMPRESSED)
-"""Its values for tables, whose columns are compressed."""
+"""The values of --compression for tables, whose columns are compressed."""

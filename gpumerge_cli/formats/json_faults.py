@@ -10,6 +10,7 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.native.json_values import JsonFault, JsonValue
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.shell_words import quoted
+from gpumerge_cli.units import visible
 
 _SHOWN = 40
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
@@ -45,8 +46,7 @@ def value_text(text: Bytes, value: JsonValue) -> str:
 
 def _in_short(data: bytes) -> str:
     text = data.decode("utf-8", "replace")
-    shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[:_SHOWN])
-    return shown + "..." * (len(text) > _SHOWN)
+    return visible(text[:_SHOWN]) + "..." * (len(text) > _SHOWN)
 
 
 def _whole_value(data: bytes) -> bytes:

@@ -53,20 +53,20 @@ class JsonSource(LineSource):
     """For each key."""
 
     def location(self, start: int) -> str:
-        line = self._items_before(start)
-        for number, _ in self.blanks:
-            if number > line:
-                break
-            line += 1
+        line, _ = self._ahead(start)
         return f"{self.name}:{line + 1}"
 
     def skipped_ahead(self, start: int) -> int:
-        line, nbytes = self._items_before(start) if self.blanks else 0, 0
+        return self._ahead(start)[1] if self.blanks else 0
+
+    def _ahead(self, start: int) -> tuple[int, int]:
+        """(lines of the file, bytes of the blank ones among them) ahead of the item at `start`."""
+        line, nbytes = self._items_before(start), 0
         for number, size in self.blanks:
             if number > line:
                 break
             line, nbytes = line + 1, nbytes + size
-        return nbytes
+        return line, nbytes
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import TYPED_WORDS
 
 _ESCAPED = re.compile(r"\\([.,:\\])")
-_PART = r"(?:[^\\{0}]|\\.)*"
+_PART = r"(?:[^\\{0}]|\\.?)*"
 _BETWEEN_COMMAS = re.compile(_PART.format(","), re.DOTALL)
 _BETWEEN_DOTS = re.compile(_PART.format("."), re.DOTALL)
-_LAST_COLON = re.compile(r"((?:[^\\]|\\.)*):((?:[^\\:])*)", re.DOTALL)
+_LAST_COLON = re.compile(r"((?:[^\\]|\\.)*):([^\\:]*)", re.DOTALL)
 
 
 def split_keys(text: str) -> list[tuple[str, str]]:
@@ -43,13 +43,11 @@ def path_of(word: str) -> tuple[str, ...]:
 
 
 def _split(part: re.Pattern[str], text: str) -> Sequence[str]:
-    """The parts of a text, one byte apart."""
+    """The parts of a text between separators of one character. part: it matches at every place."""
     found, at = [], 0
-    while True:
+    while at <= len(text):
         match = part.match(text, at)
-        stop = len(text) if match is None else match.end()
-        stop = stop if stop < len(text) and text[stop] != "\\" else len(text)
-        found.append(text[at:stop])
-        if stop == len(text):
-            return found
-        at = stop + 1
+        assert match is not None
+        found.append(match[0])
+        at = match.end() + 1
+    return found

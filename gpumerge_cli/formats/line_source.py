@@ -137,7 +137,7 @@ class LineSource(EndedSource):
         self.is_rearranged = False
         """Whether the columns of the file are others, so that no place in it is known."""
         self.left_out = ""
-        """The names of columns of the file that its lines have not, as in a header."""
+        """The names of columns of the file that its lines lack, as in a header."""
         self.header_count = 0
         """The lines of the header that the file has."""
         start = 0
@@ -208,6 +208,11 @@ class LineSource(EndedSource):
         header = self.header.removeprefix(BOM)
         if header:
             return header[:-1].rpartition(self._end)[2]
+        return self.first_item
+
+    @property
+    def first_item(self) -> bytes | None:
+        """The first item without its terminator; None if there is none."""
         return self.item_at(0) if self.size else None
 
     def location(self, start: int) -> str:

@@ -17,12 +17,12 @@ class Returns:
         self.ends = end
         """The bytes of the copy that stand for ends of lines, each of them alone."""
         self._end, self._base = end, base
-        # Of each piece of the copy, and behind the last one: its first byte, and that byte in the file.
+        # Each piece begins at a byte of the copy and at a byte of the file; the last entries are the ends of both.
         self._starts, self._places = array("q", [0]), array("q", [0])
-        self._mixed: dict[int, bytes] = {}  # of a piece some of whose lines have one: whether each line has
+        self._mixed: dict[int, bytes] = {}  # for a piece with both ends: 1 for each line with a carriage return, else 0
 
     def note(self, data: bytes, bare: bytes) -> None:
-        """The next piece of the file, and what is written of it."""
+        """Take the next piece of the file, and the bytes of it that are written."""
         if bare != data and len(data) - len(bare) < bare.count(self._end):
             self._mixed[len(self._starts) - 1] = bytes(line.endswith(b"\r") for line in data.split(self._end)[:-1])
         self._starts.append(self._starts[-1] + len(bare))

@@ -119,6 +119,8 @@ class Order(ABC):
     """True if items merge as rows (a prefix and a number each) and are gathered at the end. False for keys."""
     costs_as: ClassVar[Literal["keys", "lines"]] = "keys"
     """The kind of items that the cost model takes these for."""
+    in_locales: ClassVar[bool] = True
+    """Whether lines can compare as in a locale."""
 
     @property
     @abstractmethod

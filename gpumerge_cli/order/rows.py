@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Bounds, Meant, Order
@@ -49,6 +49,7 @@ class RowOrder(Order):
     keys_of_rows: tuple[RowKey, ...]
     piece: int
     """The bytes of items that become one group of an output; 0 if that does not matter."""
+    in_locales: ClassVar[bool] = False
 
     @abstractmethod
     def images(self, item: bytes) -> list[bytes]:

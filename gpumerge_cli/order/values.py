@@ -6,7 +6,7 @@ MARK stands behind each image, and NUL behind the line. The images of values com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.order.base import Bounds, Meant, Order, by_another_key
@@ -28,6 +28,7 @@ class LineValues(Protocol):
 class ValueOrder(TextOrder):
     """The order of such items."""
 
+    in_locales: ClassVar[bool] = False
     values: LineValues | None = field(default=None, compare=False)
 
     @classmethod

@@ -127,17 +127,17 @@ struct Rearranged {
     int64_t taken, made, records, special, fault;
 };
 
-/* Lines of JSON. The keys of a line are values that paths name, and the paths are a tree, whose first node is a whole line. name:
- * where the name of an object's member lies in `texts`, and its bytes. index: the number of an array's element, -1 if the name is
- * none. child, next: the first of the nodes within it, and the next one in the same node, or -1. low, high: the slots within it.
- * slot: its own if it is a key, or -1. */
+/* Lines of JSON. Paths name the values that are keys. The paths form a tree; its first node is the whole line. name, name_size: the
+ * name of an object's member, in `texts`. index: the number of an array's element; -1 if the name is not a number. child: the first
+ * node within this one. next: the next node beside it. Both are -1 for none. low, high: the range of the slots within it. slot: its
+ * own slot if it is a key, else -1. */
 struct JsonNode {
     int64_t name, name_size, index, child, next, low, high, slot;
 };
-/* What a key reads: values of one type; numbers, also of strings that hold one; texts as kinds of keys do; the same behind a byte. */
+/* What a key reads: values of one type; numbers, and strings that hold one; texts for kinds of keys; the same texts behind a byte. */
 enum JsonReading { JSON_VALUES = 0, JSON_NUMBERS = 1, JSON_TEXTS = 2, JSON_TAGGED_TEXTS = 3 };
 /* null_image: the byte that is the image of a null or missing value; 0 for an empty image. nulls: the number of texts that stand for
- * one, which begin at byte null_texts of `texts`: for each its bytes as an int64_t, and itself, with 0, 1 and 2 as pairs. */
+ * a null. They begin at byte null_texts of `texts`: for each its size as an int64_t, then the text, with 0, 1 and 2 as pairs. */
 struct JsonKey {
     int64_t slot, reads, null_image, nulls, null_texts;
 };
@@ -152,11 +152,12 @@ enum JsonFault { NO_JSON_FAULT = 0, VALUE_EXPECTED = 1, NAME_EXPECTED = 2, COLON
     TEXT_BEHIND_VALUE = 5, OPEN_STRING = 6, CONTROL_IN_STRING = 7, INVALID_ESCAPE = 8, INVALID_UTF8 = 9, INVALID_NUMBER = 10,
     TOO_DEEP = 11, LINE_ENDS = 12, MIXED_TYPES = 13, NO_ORDER = 14, NO_NUMBER = 15, LONG_EXPONENT = 16 };
 enum JsonWords { FOUND_WORDS = 4 };
-/* The outcome of gm_json_keys, which goes on with lines and blanks from the last call. taken: the place in the text that was reached.
- * made: the bytes of the output. lines: those of the text that were gone through. fault: a JsonFault of the line behind them, at byte
- * `at` of the text, in key number `key` or -1. blank: the number of each blank line, and its bytes; there is room for most_blanks of them.
- * first, last: FOUND_WORDS for each key: a JsonType, the bytes of the text from which on and up to which the value lies, and its line, of
- * the first value that is no null, whose type all others have if the key reads values, and of the last line. */
+/* The outcome of gm_json_keys. taken: the place in the text that was reached. made: the bytes of the output. lines, blanks: the
+ * numbers of lines and of blank lines up to there; each call adds to them. fault: a JsonFault of the next line, at byte `at` of the
+ * text, in key number `key`, or -1 for the line itself. blank: the number of each blank line and its bytes, with room for
+ * most_blanks of them. first, last: a value for each key, in FOUND_WORDS words: a JsonType, the bytes of the text at which the
+ * value begins and ends, and the number of its line. last is the value in the last line that was read. first is the first value
+ * that is not null; if the key reads values, all others have its type. */
 struct JsonLines {
     int64_t taken, made, lines, blanks, most_blanks, fault, at, key;
     int64_t *blank, *first, *last;
@@ -197,8 +198,8 @@ int64_t gm_rearrange(const struct Columns* columns, const unsigned char* text, i
 
 /* Writes the lines of JSON in text[start .. stop) to `out`, as many as there is room for: for each the images of its keys, with byte
  * 1 behind each, the line, and byte 0. Blank lines are left out. The text ends in a newline, and PADDING bytes behind it must be
- * readable. Images have no byte 0 and 1. A surrogate alone counts as a character of three bytes. The last of several members with
- * one name counts. Stops at a line that is not valid, or whose key has no order. */
+ * readable. Images hold neither byte 0 nor byte 1. A surrogate without its other half counts as a character of three bytes. If
+ * several members have one name, the last one counts. Stops at a line that is not valid, or whose key has no order. */
 int64_t gm_json_keys(const struct JsonKeys* keys, const unsigned char* text, int64_t start, int64_t stop, unsigned char* out,
     int64_t room, struct JsonLines* found);
 /* Writes the lines among such items to `out`, which may hold as many bytes, each with a newline. Returns their bytes. */

@@ -13,9 +13,8 @@ constexpr int64_t LEAST_EXPONENT = -40, MOST_EXPONENT = 78;
 constexpr unsigned char FIRST_EXPONENT = 0x82, SMALLER = 0x81, LARGER = 0xf9;
 constexpr int EXPONENT_BYTES = 9;
 constexpr int64_t EXPONENT_BIAS = int64_t{1} << 61;
-constexpr int64_t LONGEST_EXPONENT = 18;   // digits
-constexpr int64_t LONGEST_NUMBER = 16;     // bytes of an image that its text need not have
-constexpr int64_t LONGEST_ESCAPED = 2;     // bytes for one of a text
+constexpr int64_t LONGEST_EXPONENT = 18;  // digits
+constexpr int64_t LONGEST_NUMBER = 16;    // bytes by which an image may be longer than its text
 
 // Writes the image of a number in [at, stop) to `out`, which has room for its bytes and LONGEST_NUMBER more. Zeros may lead.
 // Returns the place behind it; null with a JsonFault for a text that is no number or has too long an exponent.
@@ -23,12 +22,12 @@ inline unsigned char* number_image(const unsigned char* at, const unsigned char*
 {
     const bool negative = at < stop && *at == '-';
     at += at < stop && (*at == '-' || *at == '+');
-    const auto is_digit = [&] { return at < stop && *at >= '0' && *at <= '9'; };
+    const auto digit_follows = [&] { return at < stop && is_digit(*at); };
     const unsigned char* const digits = at;
     const unsigned char* first = nullptr;  // the first digit but 0, and the place behind the last one
     const unsigned char* last = nullptr;
     const auto take_digits = [&] {
-        for (; is_digit(); ++at) {
+        for (; digit_follows(); ++at) {
             if (*at == '0') continue;
             if (first == nullptr) first = at;
             last = at + 1;
@@ -48,10 +47,10 @@ inline unsigned char* number_image(const unsigned char* at, const unsigned char*
         ++at;
         const bool below = at < stop && *at == '-';
         at += at < stop && (*at == '-' || *at == '+');
-        if (!is_digit()) return nullptr;
+        if (!digit_follows()) return nullptr;
         while (at < stop && *at == '0') ++at;
         const unsigned char* const start = at;
-        for (; is_digit(); ++at)
+        for (; digit_follows(); ++at)
             if (at - start < LONGEST_EXPONENT) exponent = 10 * exponent + (*at - '0');
         if (at - start > LONGEST_EXPONENT && first != nullptr) fault = LONG_EXPONENT;
         if (below) exponent = -exponent;
@@ -89,10 +88,10 @@ inline unsigned char* number_image(const unsigned char* at, const unsigned char*
     return out;
 }
 
-// Writes the text of a string to `out`, which has room for LONGEST_ESCAPED times its bytes, with 0, 1 and 2 as pairs.
+// Writes the text of a string to `out`, with 0, 1 and 2 as pairs. It takes no more bytes than the string, where these are escapes.
 inline unsigned char* escaped_text(const JsonString& one, unsigned char* out)
 {
-    if (one.plain) {  // no such bytes without escapes
+    if (one.plain) {  // without escapes, a string has none of these bytes
         std::memcpy(out, one.start, static_cast<size_t>(one.stop - one.start));
         return out + (one.stop - one.start);
     }

@@ -46,7 +46,7 @@ private:
     int64_t most(const unsigned char* at, const unsigned char* newline) const
     {
         int64_t bytes = newline - at + 1 + MORE * keys_.count;
-        for (const JsonValue& value : values_) bytes += value.stop - value.start;  // an escape is longer than what it stands for
+        for (const JsonValue& value : values_) bytes += value.stop - value.start;  // an escape is longer than its text
         return bytes;
     }
 
@@ -119,7 +119,7 @@ private:
         return out;
     }
 
-    // Whether a text is one of those that stand for a null.
+    // Whether a text stands for a null.
     bool is_null(const JsonKey& key, const unsigned char* text, const unsigned char* stop) const
     {
         const int64_t size = stop - text;
@@ -141,13 +141,6 @@ private:
     JsonReader reader_;
 };
 
-bool is_blank(const unsigned char* at, const unsigned char*& newline)
-{
-    while (*at == ' ' || *at == '\t' || *at == '\r') ++at;
-    newline = at;
-    return *at == '\n';
-}
-
 }  // namespace
 
 int64_t gm_json_keys(const JsonKeys* keys, const unsigned char* text, int64_t start, int64_t stop, unsigned char* out, int64_t room,
@@ -159,8 +152,8 @@ int64_t gm_json_keys(const JsonKeys* keys, const unsigned char* text, int64_t st
         found->fault = NO_JSON_FAULT;
         Keys lines(*keys, text, *found);
         while (at < text + stop) {
-            const unsigned char* newline;
-            if (is_blank(at, newline)) {
+            const unsigned char* const newline = behind_blanks(at);
+            if (*newline == '\n') {
                 if (found->blanks == found->most_blanks) break;
                 found->blank[2 * found->blanks] = found->lines;
                 found->blank[2 * found->blanks++ + 1] = newline + 1 - at;

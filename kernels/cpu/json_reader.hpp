@@ -5,7 +5,7 @@
 
 constexpr int64_t DEEPEST = 1024;  // arrays and objects within each other
 
-// A value that a key names. It lies in [start, stop), of a string without its quotes; an object or array in [start, start + 1).
+// A value that a key names. It lies in [start, stop), a string without its quotes. Of an object or array, only the first byte does.
 struct JsonValue {
     JsonType type;
     bool plain;  // of a string: it has no escapes
@@ -122,15 +122,7 @@ private:
         int64_t index;  // of the element, -1 in an object
     };
 
-    static const unsigned char* behind_blanks(const unsigned char* at)
-    {
-        while (*at == ' ' || *at == '\t' || *at == '\r') ++at;
-        return at;
-    }
-
-    static bool is_digit(unsigned char byte) { return byte >= '0' && byte <= '9'; }
-
-    // Null for a number that is invalid.
+    // The place behind a number; null if it is invalid.
     static const unsigned char* behind_number(const unsigned char* at)
     {
         at += *at == '-';
@@ -169,7 +161,7 @@ private:
         for (int64_t slot = low; slot < high; ++slot) values_[slot] = {JSON_NOTHING, true, nullptr, nullptr};
     }
 
-    // The node of the member `name` of an object. What an earlier member of this name held is forgotten.
+    // The node of the member `name` of an object, -1 for none. Forgets the values of an earlier member with this name.
     int64_t member(int64_t parent, const JsonString& name)
     {
         if (parent < 0) return -1;

@@ -1,5 +1,5 @@
-// The texts of JSON: where a string ends, what its escapes stand for. A byte of a control character, as a newline, ends each
-// loop, so no text needs a length: the last byte of every text is a newline.
+// The texts of JSON: where a string ends, and what its escapes stand for. A control character, such as a newline, ends each
+// loop. The last byte of every text is a newline, so no text needs a length.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 #include "entries.h"
 
-// Bit k says whether at[k] ends a string or takes a closer look: a quote, a backslash, a control character, or no ASCII. For
-// STRIDE bytes, which must be readable.
+// Bit k says whether at[k] ends a string or needs a closer look: a quote, a backslash, a control character, or a byte that is
+// not ASCII. Reads STRIDE bytes.
 constexpr int STRIDE = 32;
 
 inline uint32_t special_in_string(const unsigned char* at)
 {
 #if defined(__AVX2__)
     const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-    const __m256i low = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes);  // signed: those from 0x80 on, too
+    const __m256i low = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes);  // signed, so bytes from 0x80 on are low, too
     const __m256i marks = _mm256_or_si256(
         _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"')), _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\')));
     return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(low, marks)));
@@ -62,9 +62,18 @@ inline int utf8_size(const unsigned char* at)
     return 0;
 }
 
+// The place behind blanks within a line.
+inline const unsigned char* behind_blanks(const unsigned char* at)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\r') ++at;
+    return at;
+}
+
+inline bool is_digit(unsigned char byte) { return byte >= '0' && byte <= '9'; }
+
 inline int hex_digit(unsigned char byte)
 {
-    if (byte >= '0' && byte <= '9') return byte - '0';
+    if (is_digit(byte)) return byte - '0';
     const unsigned char lower = byte | 0x20;
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gpumerge_cli.cli.app import invoke
@@ -297,6 +299,20 @@ def test_both_files_of_a_join_must_have_the_order_that_is_proposed(
     for name, lines, proposed in (("b", others, True), ("c", sorted(others, key=str.encode), False)):
         assert invoke(["join", "-1", "1", "-2", "2", by_locale, written(tmp_path / name, lines)]) == 2
         assert ("in the order of en_US.UTF-8: add --locale env" in capfd.readouterr().err) == proposed
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_no_locale_is_proposed_where_texts_compare_by_bytes_alone(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    words, name = gnu([word for word in WORDS if word.isalpha()]), str(tmp_path / f"a{suffix}")
+    if suffix == ".jsonl":
+        written(Path(name), [json.dumps({"k": word}) for word in words])
+    else:
+        pq.write_table(pa.table({"k": words}), name)
+    assert invoke(["check", "--field", "k", name]) == 1
+    assert "--locale" not in capfd.readouterr().err
 
 
 def test_a_locale_that_the_machine_lacks_is_not_proposed(

@@ -157,6 +157,7 @@ def test_json_lines(machines: Cluster, tmp_path: Path) -> None:
         run(merge_job((str(name), str(name)), output, items=items), executor=machines)
     (found,) = check_each(job_of("check", (str(name),), items=items), executor=machines)
     assert not isinstance(found, InputError)
+    assert found.items == 2
 
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])

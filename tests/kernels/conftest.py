@@ -19,9 +19,9 @@ def gpu(gpu_backend: GpuBackend) -> GpuBackend:
 
 @pytest.fixture
 def quickly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fourth of the thorough cases, which goes by their names, is optimized as the product does it.
+    """A quarter of the thorough cases, chosen by their names, is optimized as in the product.
 
-    To optimize takes three times as long for lines. Tests on a GPU optimize all that they run.
+    Optimizing takes three times as long for lines. Tests on a GPU optimize all that they run.
     """
     optimizes = request.node.get_closest_marker("thorough") and zlib.crc32(request.node.name.encode()) % 4 == 0
     monkeypatch.setattr("nvrtc.QUICKLY", not optimizes)

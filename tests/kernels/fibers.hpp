@@ -1,8 +1,8 @@
 // Fibers that take turns on one thread of the CPU: each runs until it waits at a barrier or lets others run. A switch costs
 // far less than one between threads, and each run takes the same turns.
 //
-// The thread sanitizer takes every fiber for a thread of its own. Nothing but a barrier orders the accesses of two fibers, so
-// it finds a race wherever a barrier is missing. What fibers themselves need is hidden from it.
+// The thread sanitizer treats every fiber as a thread. Only barriers order the accesses of two fibers, so it finds a race
+// wherever a barrier is missing. Functions marked UNSEEN, which switch fibers, are hidden from it.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct Dim {
     unsigned x;
 };
 
-// Those of the fiber that runs. Only unseen functions write them.
+// The place of the fiber that runs. Only UNSEEN functions write these.
 inline Dim thread_index, block_index, block_dim, grid_dim;
 inline unsigned char* shared_bytes;
 inline Block* block;
@@ -55,7 +55,7 @@ struct Fiber {
     ucontext_t context;
     const void* stack = nullptr;
     std::size_t stack_bytes = 0;
-    void *fake_stack = nullptr, *seen = nullptr;  // what the sanitizers know it by
+    void *fake_stack = nullptr, *seen = nullptr;  // by these the sanitizers know it
     bool done = true;
     const Barrier* waits_at = nullptr;
     unsigned turn = 0, number = 0;
@@ -110,7 +110,7 @@ UNSEEN inline void switch_to(Fiber* to)
     arrive(from);
 }
 
-// Ends the program if that was called far too often, as by threads that wait for a word that nobody writes.
+// Ends the program after far too many calls, as of threads that wait for a word that nobody writes.
 UNSEEN inline void let_others_run()
 {
     if (++waits > MOST_WAITS) end("threads wait for each other for ever\n");
@@ -132,7 +132,7 @@ UNSEEN inline void Barrier::wait()
     __tsan_acquire(&passed_[turn % 2]);
 }
 
-// What the kernel finds as its place, from here on, in the fiber that calls this.
+// Sets the block, thread and shared memory that the kernel sees in the fiber that calls this.
 UNSEEN inline void place_fiber(Block* own, Dim thread, Dim number, unsigned char* shared)
 {
     current->block = block = own;

@@ -117,7 +117,7 @@ inline void __syncwarp()
     shim::exchange(0, [](const unsigned long long*) { return 0; });
 }
 
-// A thread that waits for another one's word calls it.
+// Called by a thread that waits for a word of another one.
 inline void __nanosleep(unsigned) { shim::let_others_run(); }
 
 inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }

@@ -205,8 +205,8 @@ COMMANDS = (
         "The first column shows the lines that only A holds, the second column those that only B holds, and the third "
         "column those that both hold. -1, -2 and -3 leave a column out: -12 shows the lines of both files, -23 those "
         "of A alone. A line that A holds three times and B once is shown once in the third column and twice in the "
-        "first. The output is that of comm in the C locale or in that of --locale, byte for byte, but a byte order "
-        "mark ahead of the first line is no part of it. The options of order allow other orders than comm's. Columns "
+        "first. The output is that of comm in the C locale or in that of --locale, byte for byte. A byte order mark "
+        "ahead of the first line is no part of that line. The options of order allow other orders than comm's. Columns "
         "hold plain lines of text: CSV (--csv, --field) and binary items need -12, -13 or -23. Both files must be "
         "sorted; disorder is an error. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
@@ -219,8 +219,8 @@ COMMANDS = (
         "pair of lines is written as the key, the other fields of A and the other fields of B; a pair of records as "
         "the record of A and the record of B without its key. For each item of A come all its partners, in the order "
         "of B. Keys of lines compare by their bytes unless an option says otherwise; then options and output are "
-        "those of coreutils' join in the C locale or in that of --locale, but a byte order mark ahead of the first "
-        "line is no part of it. Both files must be sorted by their keys, which is checked on the way. Runs on the CPU.",
+        "those of coreutils' join in the C locale or in that of --locale. A byte order mark ahead of the first line is "
+        "no part of that line. Both files must be sorted by their keys, which is checked on the way. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_JOIN,
     ),

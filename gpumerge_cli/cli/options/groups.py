@@ -59,7 +59,7 @@ class Options:
         return type(self)({**self.__dict__, **values})
 
     def set_ones(self, names: Iterable[str], initial: Mapping[str, object]) -> list[str]:
-        """Those of the parameters `names` that settings give another value than the initial one."""
+        """The parameters among `names` whose initial values settings have changed."""
         values = self.__dict__
         return [one for one in names if one in values and one not in self.given and values[one] != initial[one]]
 
@@ -175,12 +175,12 @@ class LineOptions(ItemOptions):
 
     def file_of(self, kind: KeyKind) -> str | None:
         """The file that an option gives to a kind of keys, see KeyKind.file_option."""
-        file = self.__dict__.get(source_parameter(kind))
+        file = self.__dict__.get(file_parameter(kind))
         assert file is None or isinstance(file, str)
         return file
 
 
-def source_parameter(kind: KeyKind) -> str:
+def file_parameter(kind: KeyKind) -> str:
     """The parameter of the option that names the file of a kind."""
     return kind.file_option.replace("-", "_")
 

@@ -198,7 +198,7 @@ ORDER = (
     ),
     Option(
         "field", "Order", ("info",),
-        "The key of tables, as city or a.b:r; by default, the one by which the first of them says that it is sorted.",
+        "The key of tables, as city or a.b:r. By default, the order that the first table states.",
         kind="text", placeholder="NAMES", multiple=True, project=True,
         needs=Needs(("files",), "{option} is a key of tables", "name some"),
     ),

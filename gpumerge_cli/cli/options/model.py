@@ -9,8 +9,8 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.equals import SETS
 
 ValueKind = Literal["flag", "number", "numbers", "size", "count", "files", "text", "file", "folder", "program"]
-"""The kind of an option's value. number: a whole number. files: that of files that are open at once. numbers: several,
-as 0,1, or the word all. size: bytes, as 256M. count: items, as 1e6 or 2^20."""
+"""The kind of an option's value. number: a whole number. numbers: several, as 0,1, or the word all.
+size: bytes, as 256M. count: items, as 1e6 or 2^20. files: the number of files that are open at once."""
 Again = Literal["refused", "last", "greatest"]
 """The value that counts if an option has several different ones; "refused" if they are an error."""
 Value = str | int | tuple["Value", ...] | None

@@ -110,8 +110,8 @@ OUTPUT = (
         Option(
             "source", "Output", commands,
             "Begin each line with the name of its file, as it was given, and a tab. In CSV the name is the first "
-            f"field. The header, without which NAME is refused, names it source or NAME. Keys count the fields without "
-            f"it.{more}",
+            "field. The header names this field source or NAME; without a header, NAME is refused. Keys count the "
+            f"fields without it.{more}",
             kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
             not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
         )

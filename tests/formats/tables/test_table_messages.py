@@ -17,6 +17,11 @@ from gpumerge_cli.cli.app import invoke
 TABLE = pa.table({"id": [1, 2], "l": [[1], [2]], "s": [{"x": 1, "m": [2]}] * 2, "name": ["a", "b"]})
 
 
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
 def parquet(table: pa.Table = TABLE) -> bytes:
     out = io.BytesIO()
     pq.write_table(table, out)
@@ -72,26 +77,15 @@ def error(words: str, capfd: pytest.CaptureFixture[str]) -> str:
         ("a.arrow", arrow(pa.table({})), "the table has no columns; leave it out"),
     ],
 )
-def test_other_files(
-    name: str,
-    data: bytes,
-    told: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_other_files(name: str, data: bytes, told: str, capfd: pytest.CaptureFixture[str]) -> None:
     Path(name.split()[0]).write_bytes(data)
     assert told in error(f"merge --field id {name} -o o.parquet", capfd)
     assert not Path("o.parquet").exists()
 
 
 @pytest.mark.parametrize("data", [parquet(), arrow(), stream()])
-def test_the_format_named_is_the_way_out(
-    data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_format_named_is_the_way_out(data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
     """The option of the message reads the file."""
-    monkeypatch.chdir(tmp_path)
     for name in ("a.parquet", "a.arrow"):
         Path(name).write_bytes(data)
         if invoke(["merge", "--field", "id", name, "-o", "o.parquet"]) == 2:
@@ -111,27 +105,18 @@ def test_the_format_named_is_the_way_out(
         ("--field id --cluster local:1 --compression zstd", "a cluster merges no tables yet; leave --cluster out\n"),
     ],
 )
-def test_options(
-    options: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_options(options: str, told: str, capfd: pytest.CaptureFixture[str]) -> None:
     pq.write_table(TABLE, "a.parquet")
     assert error(f"merge {options} a.parquet -o o.parquet", capfd).endswith(told)
 
 
-def test_no_column_has_an_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_no_column_has_an_order(capfd: pytest.CaptureFixture[str]) -> None:
     pq.write_table(TABLE.select(["l"]), "a.parquet")
     assert "none of its columns has an order" in error("merge --field l a.parquet", capfd)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".arrows"])
-def test_text_is_not_written_as_a_table(
-    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_text_is_not_written_as_a_table(suffix: str, capfd: pytest.CaptureFixture[str]) -> None:
     Path("a.jsonl").write_text('{"id":1}\n')
     Path("a.csv").write_text("id\n1\n")
     told = error(f"merge --field id a.jsonl -o o{suffix}", capfd)
@@ -142,11 +127,11 @@ def test_text_is_not_written_as_a_table(
     assert f"lines of text cannot be written as {suffix}; name it .txt" in error(f"merge a.csv -o o{suffix}", capfd)
 
 
-def test_ordered_dictionaries_compare_by_value(tmp_path: Path) -> None:
+def test_ordered_dictionaries_compare_by_value() -> None:
     """Files have one order, whatever the dictionary of each batch."""
     codes = pa.DictionaryArray.from_arrays([0, 1, 2], ["low", "high", "middle"], ordered=True)
     for suffix in (".parquet", ".arrow"):
-        name, out = str(tmp_path / f"a{suffix}"), str(tmp_path / "o.parquet")
+        name, out = f"a{suffix}", "o.parquet"
         data = pa.table({"id": codes})
         Path(name).write_bytes(parquet(data) if suffix == ".parquet" else arrow(data))
         assert invoke(["sort", "--field", "id", "-q", name, "-o", out]) == 0

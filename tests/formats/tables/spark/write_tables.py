@@ -44,7 +44,7 @@ FILES = {
     "int96": (3, "INT96", "snappy", "v1"),
     "v2_zstd": (5, "TIMESTAMP_MICROS", "zstd", "v2"),
 }
-"""Of each file the step of its ids, the type of its times, its compression, and the version of its pages."""
+"""By the name of a file: the step of its ids, the type of its times, its compression, the version of its pages."""
 
 
 def row(key: int) -> tuple[object, ...]:
