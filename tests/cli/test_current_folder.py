@@ -18,6 +18,9 @@ import json, os, sys, traceback
 here, seen = os.getcwd(), {"opened": [], "started": []}
 def watch(event, arguments):
     if event in ("open", "os.listdir", "os.scandir", "ctypes.dlopen") and isinstance(arguments[0], (str, bytes)):
+        caller = sys._getframe().f_back
+        if caller is not None and caller.f_code.co_name.startswith("_rmtree_safe_fd"):
+            return  # the name lies in a folder that is open, which need not be the current one
         path = os.path.abspath(os.fsdecode(arguments[0]))
         if here in path and (event != "ctypes.dlopen" or "/" in arguments[0]):
             seen["opened"].append(os.path.relpath(path, here))
@@ -82,7 +85,7 @@ def test_the_current_folder_holds_no_settings_of_libraries(commands: tuple[str, 
     assert not (folder / "ran").exists()
     seen = json.loads(said.read_text())
     own = {".", "a.txt", "b.txt", "gpumerge.toml"}
-    written = ("out.", "figures", "dask-scratch-space", "worker-")  # the folders of Dask have relative names as they go
+    written = ("out.", "figures")
     assert {name for name in seen["opened"] if name not in own and not any(one in name for one in written)} == set()
     programs = {os.path.basename(sys.executable), "ldconfig", "uname", "fc-list", "nvidia-smi", "gcc", "cc", "ld"}
     assert {*seen["started"]} <= programs
