@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.table import TableWriter
+    from gpumerge_cli.formats.tables.text_rows import TextRows
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -78,6 +79,8 @@ class Format(ABC):
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
+    takes_rows: bool = False
+    """Whether rows can be written to files of it, as a table or as text."""
     named_by_path: bool = False
     """Whether --field names keys by their paths within an item, so that no header is read; see split_keys."""
 
@@ -189,6 +192,10 @@ class Format(ABC):
         (line,) = words
         return line
 
+    def text_rows(self, items: TextItems) -> TextRows | None:
+        """The way from items of text to rows; None if they have no columns. Raises InputError."""
+        return None
+
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """The writer of rows with an Arrow schema as text, to a file with this suffix; None if it writes none.
 
@@ -262,6 +269,22 @@ class Written:
     """Turns whole lines into the bytes to write; None if they are written as they are."""
     rows: Gather | None = None
     """The way to the rows that items refer to, which go to an output of a format of rows."""
+
+
+@dataclass(frozen=True)
+class TextItems:
+    """The items of text of an output that has rows."""
+
+    sources: Sequence[Source]
+    """The prepared sources of the inputs."""
+    order: Order
+    written: Written
+    head: bytes
+    """The start of the output ahead of all items, as they are before they are written."""
+    count: str | None = None
+    """The place of the numbers of equal items, "ahead" of all or "after" all columns; None for none."""
+    has_names: bool = False
+    """Whether a column of the names of inputs stands ahead of those of the inputs."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
-from gpumerge_cli.formats.tables.settings import GroupSize
+from gpumerge_cli.formats.tables.settings import USUAL_GROUP, group_bytes
 from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
@@ -40,16 +40,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.table import Table, TableWriter
     from gpumerge_cli.order.equals import Margin
 
-MOST_ROWS = 1 << 18
-"""The most rows of a group that is written."""
-GROUP_BYTES = 128 << 20
-"""The most bytes of values of a group that is written."""
 _LEAST_PIECE = 1 << 16
 """The least items that are merged at once, which may become several groups."""
-_SHARES = 16
-"""A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
-_LEAST_GROUP = 1 << 20
-"""The bytes of values of a group, however small the memory is."""
 _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
 _LEAST_MEMORY = 1 << 16
@@ -64,6 +56,7 @@ class RowFormat(Format):
     """A format of rows."""
 
     holds = "rows"
+    takes_rows = True
     joins = False
     changed = "tables yet"
     in_cluster = False
@@ -338,6 +331,6 @@ def _source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTabl
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
     """The rows of a group of the output."""
     rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
-    size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
-    most_bytes = min(max(_LEAST_GROUP, purpose.memory // _SHARES), size.nbytes or nbytes)
+    size = purpose.output.group or USUAL_GROUP
+    most_bytes = group_bytes(purpose.memory, size.nbytes or nbytes)
     return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))

@@ -11,10 +11,12 @@ from gpumerge_cli.order.rules import NUL, Spelling
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
+    from gpumerge_cli.formats.format import TextItems
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.tables.table import TableWriter
+    from gpumerge_cli.formats.tables.text_rows import TextRows
     from gpumerge_cli.order.rules import LineKey
 
 
@@ -28,10 +30,17 @@ class JsonLines(Format):
     word = "JSON Lines"
     option = "--format jsonl"
     joins = False
+    takes_rows = True
     named_by_path = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
     changed = "JSON Lines"
     in_cluster = False
+
+    def text_rows(self, items: TextItems) -> TextRows:
+        """See Format."""
+        from gpumerge_cli.formats.tables.json_rows import JsonRows
+
+        return JsonRows(items)
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""

@@ -21,6 +21,20 @@ class GroupSize:
     """Bytes of values in memory; None for any number."""
 
 
+USUAL_GROUP = GroupSize(1 << 18, 128 << 20)
+"""The size of row groups that nobody asked for."""
+_SHARES = 16
+"""A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
+_LEAST_GROUP = 1 << 20
+"""The bytes of values of a group, however small the memory is."""
+
+
+def group_bytes(memory: int, asked: int | None) -> int:
+    """The most bytes of values of a group. memory: bytes that a job may take. asked: see GroupSize.nbytes."""
+    most = max(_LEAST_GROUP, memory // _SHARES)
+    return most if asked is None else min(most, asked)
+
+
 @dataclass(frozen=True)
 class TableSettings:
     """The settings of an output of a table."""

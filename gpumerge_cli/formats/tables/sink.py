@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
 from gpumerge_cli.formats.tables.gather import COUNT, Gather, WholeGroup
+from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.formats.tables.table import TableWriter
+from gpumerge_cli.formats.tables.text_rows import TextRows
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
 _LEAST = 4
@@ -30,51 +33,25 @@ class RowPiece:
         return self._nbytes
 
 
-class RowSink(ItemSink):
-    """Items to an output of rows. See formats.base.Sink.
+class GroupSink(ItemSink):
+    """Pieces of rows to an output. See formats.base.Sink.
 
-    gather: finds the rows. writer: makes the file.
+    writer: makes the file. group: the most rows and bytes of a group, None for any number.
     """
 
-    def __init__(self, output: Any, gather: Gather, writer: TableWriter, *, line_end: int | None) -> None:
+    def __init__(self, output: Any, writer: TableWriter, group: GroupSize, *, line_end: int | None) -> None:
         super().__init__(output, compress=lambda data: data, line_end=line_end)
         self.seekable = False
-        self._gather = gather
         self._writer = writer
-        self._rows = gather.group_rows
-        self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
+        self._rows = group.rows or sys.maxsize
+        self._most_bytes = group.nbytes or sys.maxsize
         self._at = 0
         self._waiting: list[Any] = []
         self._write(writer.head)
 
-    def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
-        """See Sink. counts: the numbers of equal items, if they are a column."""
-        parts: list[tuple[Any, bool]] = []
-        if counts is not None:
-            found, numbers = self._gather.references(data), np.array(np.frombuffer(counts, np.int64))
-            edges = range(0, len(found), self._rows)
-            some = [(found[at : at + self._rows], numbers[at : at + self._rows]) for at in edges]
-            return RowPiece([self._gathered(*one) for one in some], len(data))
-        for part in self._gather.parts(self._gather.references(data), self._rows):
-            if not isinstance(part, WholeGroup):
-                parts.append(self._gathered(part))
-            elif self._writer.takes(part.table, part.group):
-                parts.append((part, True))
-            else:
-                parts += map(self._gathered, part.references(self._rows))
-        return RowPiece(parts, len(data))
-
-    def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
-        """The rows of some references, encoded if they are enough for a group. counts: those of the rows."""
-        rows = self._gather.rows(found)
-        if counts is not None:
-            rows = rows.append_column(COUNT, pa.array(counts))
-        whole = len(found) * _LEAST >= self._rows
-        if not whole or not self._writer.takes_dictionaries:
-            rows = without_dictionaries(rows, self._gather.output_schema)
-        if self._checks_utf8:
-            check_utf8(rows, self._gather.inputs)
-        return (self._writer.encoded(rows) if whole else rows), whole
+    def _is_whole(self, rows: int, nbytes: int = 0) -> bool:
+        """Whether so many rows, or bytes of them, are enough for a group."""
+        return rows * _LEAST >= self._rows or nbytes * _LEAST >= self._most_bytes
 
     def write_at(self, start: int, data: Any) -> None:
         """See Sink."""
@@ -83,9 +60,10 @@ class RowSink(ItemSink):
                 self._flush()
                 self._append(part)
                 continue
-            self._waiting.append(part)
-            if sum(table.num_rows for table in self._waiting) >= self._rows:
+            rows = sum(table.num_rows for table in self._waiting) + part.num_rows
+            if rows > self._rows or sum(table.nbytes for table in self._waiting) + part.nbytes > self._most_bytes:
                 self._flush()
+            self._waiting.append(part)
 
     def finish(self, *, nbytes: int | None = None, count: int | None = None, durable: bool = False) -> None:
         """See Sink."""
@@ -113,3 +91,67 @@ class RowSink(ItemSink):
         if len(data):
             self._output.write_at(self._at, data)
             self._at += len(data)
+
+
+class RowSink(GroupSink):
+    """Items to an output of rows. See formats.base.Sink.
+
+    gather: finds the rows. writer: makes the file.
+    """
+
+    def __init__(self, output: Any, gather: Gather, writer: TableWriter, *, line_end: int | None) -> None:
+        super().__init__(output, writer, GroupSize(gather.group_rows), line_end=line_end)
+        self._gather = gather
+        self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
+
+    def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
+        """See Sink. counts: the numbers of equal items, if they are a column."""
+        parts: list[tuple[Any, bool]] = []
+        if counts is not None:
+            found, numbers = self._gather.references(data), np.array(np.frombuffer(counts, np.int64))
+            edges = range(0, len(found), self._rows)
+            some = [(found[at : at + self._rows], numbers[at : at + self._rows]) for at in edges]
+            return RowPiece([self._gathered(*one) for one in some], len(data))
+        for part in self._gather.parts(self._gather.references(data), self._rows):
+            if not isinstance(part, WholeGroup):
+                parts.append(self._gathered(part))
+            elif self._writer.takes(part.table, part.group):
+                parts.append((part, True))
+            else:
+                parts += map(self._gathered, part.references(self._rows))
+        return RowPiece(parts, len(data))
+
+    def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
+        """The rows of some references, encoded if they are enough for a group. counts: those of the rows."""
+        rows = self._gather.rows(found)
+        if counts is not None:
+            rows = rows.append_column(COUNT, pa.array(counts))
+        whole = self._is_whole(len(found))
+        if not whole or not self._writer.takes_dictionaries:
+            rows = without_dictionaries(rows, self._gather.output_schema)
+        if self._checks_utf8:
+            check_utf8(rows, self._gather.inputs)
+        return (self._writer.encoded(rows) if whole else rows), whole
+
+
+class TextRowSink(GroupSink):
+    """Items of text to an output of rows. See formats.base.Sink.
+
+    text: makes rows of them.
+    """
+
+    def __init__(
+        self, output: Any, text: TextRows, writer: TableWriter, group: GroupSize, *, line_end: int | None
+    ) -> None:
+        super().__init__(output, writer, group, line_end=line_end)
+        self._text = text
+
+    def encode(self, data: Bytes) -> RowPiece:
+        """See Sink."""
+        rows = self._text.rows(data)
+        most = min(self._rows, max(1, self._most_bytes * rows.num_rows // max(1, rows.nbytes)))
+        parts: list[tuple[Any, bool]] = []
+        for part in (rows.slice(at, most) for at in range(0, rows.num_rows, most)):
+            whole = self._is_whole(part.num_rows, part.nbytes)
+            parts.append((self._writer.encoded(part) if whole else part, whole))
+        return RowPiece(parts, len(data))

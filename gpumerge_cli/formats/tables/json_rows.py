@@ -1,0 +1,83 @@
+"""Rows of a table from lines of JSON, whose members are the columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.json
+
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.formats.json_lines import json_key
+from gpumerge_cli.formats.json_paths import path_of
+from gpumerge_cli.formats.tables.facts import SortedColumn
+from gpumerge_cli.formats.tables.json_schema import SchemaOfLines
+from gpumerge_cli.formats.tables.text_rows import TextRows
+from gpumerge_cli.order.rules import LineOrder
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.format import TextItems
+
+_MOST_ROWS = 1 << 16
+"""Arrow reads no more than 100,000 lines at once."""
+_SHOWN = 60
+
+
+class JsonRows(TextRows):
+    """See TextRows. Raises InputError for lines that are not objects, or whose values have no one type."""
+
+    def __init__(self, items: TextItems) -> None:
+        super().__init__(items)
+        self.schema = SchemaOfLines(self).schema(items.sources)
+        self._parse = pyarrow.json.ParseOptions(
+            explicit_schema=self.schema, newlines_in_values=False, unexpected_field_behavior="error"
+        )
+        self.sorted_by = self._sorted_by((items.order.text or LineOrder()).requested)
+
+    def parsed(self, text: Bytes) -> pa.Table:
+        """See TextRows."""
+        if bytes(text).count(b"\n") <= _MOST_ROWS:
+            return self._read(text)
+        lines = bytes(text).splitlines(keepends=True)
+        some = range(0, len(lines), _MOST_ROWS)
+        return pa.concat_tables([self._read(b"".join(lines[at : at + _MOST_ROWS])) for at in some])
+
+    def _read(self, text: Bytes) -> pa.Table:
+        read = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
+        found = pyarrow.json.read_json(pa.BufferReader(pa.py_buffer(text)), read, self._parse)
+        return found.select(self.schema.names).cast(self.schema)
+
+    def fault(self, text: Bytes) -> tuple[int, str, str] | None:
+        """See TextRows."""
+        try:
+            self.parsed(text)
+        except pa.ArrowException:
+            pass
+        else:
+            return None
+        for number, line in enumerate(bytes(text).split(b"\n")[:-1]):
+            try:
+                self.parsed(line + b"\n")
+            except pa.ArrowException as error:
+                what = str(error).splitlines()[0].removeprefix("JSON parse error: ").removesuffix(" in row 0")
+                return number, f"it is no row of a table: {what.rstrip('.')}", "mend it, or write JSON Lines"
+        return None
+
+    def _sorted_by(self, order: LineOrder) -> tuple[SortedColumn, ...]:
+        """The columns among the first keys that compare as those of tables do."""
+        found: list[SortedColumn] = []
+        for key in order.keys:
+            path, read = path_of(key.name), json_key(key)
+            if read.reads != "values" or read.null_texts or not self._is_column(path):
+                break
+            found.append(SortedColumn(path, key.reverse, nulls_first=key.nulls == "first"))
+        return tuple(found)
+
+    def _is_column(self, path: tuple[str, ...]) -> bool:
+        """Whether a path goes through structs to a value that has an order."""
+        found: pa.DataType = pa.struct(list(self.schema))
+        for name in path:
+            if not pa.types.is_struct(found) or found.get_field_index(name) < 0:
+                return False
+            found = found.field(found.get_field_index(name)).type
+        return not pa.types.is_nested(found)

@@ -1,0 +1,115 @@
+"""Rows of a table from the text of items, as of CSV and JSON Lines."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from gpumerge_cli.buffers import Bytes, uncleared
+from gpumerge_cli.errors import GpumergeError, InputError
+from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.tables.facts import SortedColumn
+from gpumerge_cli.order.key_kinds import TEXT_PADDING
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.format import TextItems
+
+_BLOCK = 1 << 20
+_ERRORS = (pa.ArrowException, ValueError, OverflowError)
+
+
+class TextRows(ABC):
+    """The way from items to rows. items: those of the inputs."""
+
+    schema: pa.Schema
+    """The columns of the rows."""
+    sorted_by: tuple[SortedColumn, ...] = ()
+    """The first columns by which the rows are sorted, if items are in order."""
+
+    def __init__(self, items: TextItems) -> None:
+        self._items = items
+
+    def rows(self, data: Bytes) -> pa.Table:
+        """The rows of whole items, from any thread. Raises InputError for a value that its column cannot hold."""
+        if not len(data):
+            return self.schema.empty_table()
+        try:
+            return self.parsed(self.text(data))
+        except GpumergeError:
+            raise
+        except _ERRORS as error:
+            raise self._found(str(error)) from None
+
+    def text(self, data: Bytes) -> Bytes:
+        """The text of whole items, as files have it."""
+        shown = self._items.written.shown
+        return data if shown is None else shown(bytes(data))
+
+    @abstractmethod
+    def parsed(self, text: Bytes) -> pa.Table:
+        """The rows of a text that is not empty. Raises errors of Arrow, ValueError."""
+
+    @abstractmethod
+    def fault(self, text: Bytes) -> tuple[int, str, str] | None:
+        """(number, what is wrong, the way out) of the first item in a text of an input that is no row; None if none is.
+
+        The number counts from 0.
+        """
+
+    def blocks(self, source: Source, padding: int = 0) -> Iterator[tuple[int, Bytes]]:
+        """(position, bytes of whole items) of a source. padding: bytes that are readable behind them."""
+        start = 0
+        while start < source.size:
+            stop = source.item_start(min(source.size, start + _BLOCK))
+            room = uncleared(stop - start + padding)
+            source.read_into(start, room[: stop - start])
+            yield start, room[: stop - start]
+            start = stop
+
+    def place(self, source: Source, position: int, number: int) -> str:
+        """The place of item `number` from a position on."""
+        for _ in range(number):
+            position = source.item_end(position)
+        return source.location(position)
+
+    def _found(self, otherwise: str) -> InputError:
+        """The error for the first item of the inputs that is no row. otherwise: what is wrong if none is found."""
+        for source in self._items.sources:
+            for position, data in self.blocks(source):
+                if (fault := self.fault(self.text(data))) is not None:
+                    number, what, way_out = fault
+                    return InputError(what, where=self.place(source, position, number), way_out=way_out)
+        what = otherwise.splitlines()[0]
+        return InputError(what, where=self._items.sources[0].name, way_out="write the format of the inputs")
+
+
+def padded(text: Bytes) -> Bytes:
+    """The text with TEXT_PADDING bytes behind it."""
+    room = uncleared(len(text) + TEXT_PADDING)
+    room[: len(text)] = text
+    room[len(text) :] = bytes(TEXT_PADDING)
+    return room
+
+
+def column_names(names: list[bytes], where: str) -> list[str]:
+    """The names of columns as texts. Raises InputError if one is not UTF-8, or stands twice."""
+    found: list[str] = []
+    for name in names:
+        try:
+            text = name.decode()
+        except UnicodeDecodeError:
+            what = f"the name of column {len(found) + 1} is not UTF-8"
+            raise InputError(what, where=where, way_out="convert the file, for example with iconv -t UTF-8") from None
+        if text in found:
+            what = f"two columns are called {text!r}"
+            raise InputError(what, where=where, way_out="give each its own name, since tables find columns by names")
+        found.append(text)
+    return found
+
+
+def buffer_of_text(text: Bytes) -> Any:
+    """The text as a buffer of Arrow."""
+    return pa.py_buffer(text)
