@@ -19,8 +19,9 @@ from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.compressed import output_codec
 from gpumerge_cli.formats.conversion import converted
-from gpumerge_cli.formats.format import Layout, TextItems
+from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.items_of_text import ItemsOfText
 from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.naming import codec_of_inputs
 from gpumerge_cli.formats.part_names import check_part_names, part_names
@@ -213,9 +214,10 @@ class Output:
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))
 
 
-def _items_of(inputs: Inputs, job: Job) -> TextItems:
+def _items_of(inputs: Inputs, job: Job) -> ItemsOfText:
     """The items of a job whose inputs hold text."""
     margin = job.operation.margin
     count = None if margin is None or margin.count == "apart" else margin.count
     has_names = margin is not None and bool(margin.names)
-    return TextItems(inputs.sources, inputs.order, inputs.written, inputs.head, count, has_names)
+    joined, shown = job.operation.join is not None, inputs.written.shown
+    return ItemsOfText(inputs.sources, inputs.order, shown, inputs.head, count, has_names, joined)

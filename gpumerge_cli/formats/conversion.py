@@ -8,10 +8,11 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import suffix_of
-from gpumerge_cli.formats.format import FORMATS, Format, Layout, Purpose, TextItems
+from gpumerge_cli.formats.format import FORMATS, Format, Layout, Purpose
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Sink
+    from gpumerge_cli.formats.items_of_text import ItemsOfText
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.formats.tables.text_rows import TextRows
@@ -41,7 +42,7 @@ def is_converted(name: str, layout: Layout) -> bool:
     return layout.format.holds == "lines" and layout.format.takes_rows and _other_format(name, layout) is not None
 
 
-def converted(name: str, layout: Layout, items: TextItems, purpose: Purpose) -> Converted | None:
+def converted(name: str, layout: Layout, items: ItemsOfText, purpose: Purpose) -> Converted | None:
     """The way from the items of inputs to the output `name`; None if it has their format.
 
     layout: of the first input. Reads the items. Raises InputError for items that are no rows.
@@ -63,7 +64,7 @@ def converted(name: str, layout: Layout, items: TextItems, purpose: Purpose) -> 
 
 def _other_format(name: str, layout: Layout) -> Format | None:
     """The format of rows that the suffix of an output names, if it is another one than that of the inputs."""
-    if name == STDIO or layout.items.plain:
+    if name == STDIO:
         return None
     suffix = suffix_of(name)
     found = next((one for one in FORMATS.values() if suffix in one.suffixes or suffix in one.tables), None)

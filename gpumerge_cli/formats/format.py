@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.items_of_text import ItemsOfText
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.formats.tables.gather import Gather
@@ -192,7 +193,7 @@ class Format(ABC):
         (line,) = words
         return line
 
-    def text_rows(self, items: TextItems) -> TextRows | None:
+    def text_rows(self, items: ItemsOfText) -> TextRows | None:
         """The way from items of text to rows; None if they have no columns. Raises InputError."""
         return None
 
@@ -269,22 +270,6 @@ class Written:
     """Turns whole lines into the bytes to write; None if they are written as they are."""
     rows: Gather | None = None
     """The way to the rows that items refer to, which go to an output of a format of rows."""
-
-
-@dataclass(frozen=True)
-class TextItems:
-    """The items of text of an output that has rows."""
-
-    sources: Sequence[Source]
-    """The prepared sources of the inputs."""
-    order: Order
-    written: Written
-    head: bytes
-    """The start of the output ahead of all items, as they are before they are written."""
-    count: str | None = None
-    """The place of the numbers of equal items, "ahead" of all or "after" all columns; None for none."""
-    has_names: bool = False
-    """Whether a column of the names of inputs stands ahead of those of the inputs."""
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,8 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
             usual = next(filter(None, (*layout.format.suffixes, *layout.format.tables)), ".txt")
             items = "lines of text" if usual == ".txt" else layout.format.word
             way_out = f"name it {usual}" + (", or use --format text" if layout.items.plain else "")
+            if (one := format_of_suffix(suffix)) is not None and one.takes_rows:
+                way_out = f"name it {usual}, or name their columns by --field"
             raise OutputError(f"{items} cannot be written as {suffix}", where=name, way_out=way_out)
         if layout.format.named_by_path and means_table(suffix):
             usual = next(iter(layout.format.suffixes))

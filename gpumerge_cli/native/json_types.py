@@ -10,7 +10,7 @@ from gpumerge_cli.buffers import Bytes, address_of
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import library
 
-KINDS = (
+JSON_KINDS = (
     "null", "bool", "integer", "other integer", "large integer", "huge integer", "negative", "fraction", "string",
     "lone surrogate", "array", "object", "member twice",
 )  # fmt: skip
@@ -36,7 +36,7 @@ class JsonEvent:
     member: int
     """The number of the path."""
     kind: str
-    """One of KINDS."""
+    """One of JSON_KINDS."""
     line: int
     """The number of its line in the text, counted from 0."""
     start: int
@@ -77,7 +77,7 @@ class JsonTypes:
             events, words = self._event, lib.EVENT_WORDS
             for one in range(0, words * found.events, words):
                 member, kind, line, start, end = events[one : one + words]
-                yield JsonEvent(member, KINDS[kind], line, start, end)
+                yield JsonEvent(member, JSON_KINDS[kind], line, start, end)
             is_stuck = found.taken == at and not found.events
             found.events, at = 0, found.taken
             if is_stuck or found.count == found.most_members:

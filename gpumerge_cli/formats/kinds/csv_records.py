@@ -22,9 +22,9 @@ from gpumerge_cli.order.rules import NUL, LineOrder
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.csv_quotes import CsvShape
-    from gpumerge_cli.formats.format import TextItems
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.items_of_text import ItemsOfText
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.formats.tables.text_rows import TextRows
@@ -55,7 +55,7 @@ class Csv(Format):
     )
     unchanged_by = "if such a key is all, end it in its field, as -k 2,2"
 
-    def text_rows(self, items: TextItems) -> TextRows:
+    def text_rows(self, items: ItemsOfText) -> TextRows:
         """See Format."""
         from gpumerge_cli.formats.tables.csv_rows import CsvRows
 

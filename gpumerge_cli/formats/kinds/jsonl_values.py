@@ -11,9 +11,9 @@ from gpumerge_cli.order.rules import NUL, Spelling
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
-    from gpumerge_cli.formats.format import TextItems
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
+    from gpumerge_cli.formats.items_of_text import ItemsOfText
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.formats.tables.text_rows import TextRows
@@ -36,7 +36,7 @@ class JsonLines(Format):
     changed = "JSON Lines"
     in_cluster = False
 
-    def text_rows(self, items: TextItems) -> TextRows:
+    def text_rows(self, items: ItemsOfText) -> TextRows:
         """See Format."""
         from gpumerge_cli.formats.tables.json_rows import JsonRows
 

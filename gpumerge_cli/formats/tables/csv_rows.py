@@ -16,12 +16,12 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.formats.tables.facts import SortedColumn
-from gpumerge_cli.formats.tables.text_rows import TextRows, column_names
+from gpumerge_cli.formats.tables.text_rows import TextRows, names_of_columns
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.format import TextItems
+    from gpumerge_cli.formats.items_of_text import ItemsOfText
 
 _SHOWN = 40
 _BLANK = (b"\n\n", b"\n\r\n")
@@ -31,7 +31,7 @@ _NO_UTF8 = "convert the files, for example with iconv -t UTF-8, or write CSV"
 class CsvRows(TextRows):
     """See TextRows. Raises InputError for a header that does not name the columns."""
 
-    def __init__(self, items: TextItems) -> None:
+    def __init__(self, items: ItemsOfText) -> None:
         super().__init__(items)
         order = items.order.text or LineOrder()
         self._dialect = dialect_of(order.requested)
@@ -42,7 +42,8 @@ class CsvRows(TextRows):
         self._width = len(names) - ahead - (items.count == "after")
         separator = self._dialect.separator
         self._is_usual = self._dialect.quotes != "backslash" and len(separator) == 1 and separator.isascii()
-        self.sorted_by = _sorted_by(order.requested, names[ahead : ahead + self._width])
+        named = names[ahead : ahead + self._width]
+        self.sorted_by = () if items.is_joined else _sorted_by(order.requested, named)
 
     def _names(self) -> list[str]:
         head = bytes(self.text(self._items.head)).removeprefix(BOM) if self._items.head else b""
@@ -54,7 +55,7 @@ class CsvRows(TextRows):
         if not records:
             way_out = "name the columns in a header, and add --header 1, or write CSV"
             raise InputError("it has no header that names the columns of a table", where=where, way_out=way_out)
-        return column_names(records[-1], f"{where}:{len(records)}")
+        return names_of_columns(records[-1], f"{where}:{len(records)}")
 
     def parsed(self, text: Bytes) -> pa.Table:
         """See TextRows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.json
@@ -16,7 +16,7 @@ from gpumerge_cli.formats.tables.text_rows import TextRows
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.format import TextItems
+    from gpumerge_cli.formats.items_of_text import ItemsOfText
 
 _MOST_ROWS = 1 << 16
 """Arrow reads no more than 100,000 lines at once."""
@@ -26,11 +26,13 @@ _SHOWN = 60
 class JsonRows(TextRows):
     """See TextRows. Raises InputError for lines that are not objects, or whose values have no one type."""
 
-    def __init__(self, items: TextItems) -> None:
+    def __init__(self, items: ItemsOfText) -> None:
         super().__init__(items)
         self.schema = SchemaOfLines(self).schema(items.sources)
+        # Arrow gives nulls without a type a wrong length within lists.
+        read = pa.schema([pa.field(field.name, _with_bools(field.type)) for field in self.schema])
         self._parse = pyarrow.json.ParseOptions(
-            explicit_schema=self.schema, newlines_in_values=False, unexpected_field_behavior="error"
+            explicit_schema=read, newlines_in_values=False, unexpected_field_behavior="error"
         )
         self.sorted_by = self._sorted_by((items.order.text or LineOrder()).requested)
 
@@ -45,7 +47,8 @@ class JsonRows(TextRows):
     def _read(self, text: Bytes) -> pa.Table:
         read = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
         found = pyarrow.json.read_json(pa.BufferReader(pa.py_buffer(text)), read, self._parse)
-        return found.select(self.schema.names).cast(self.schema)
+        columns = [_with_nulls(found.column(field.name), field.type) for field in self.schema]
+        return pa.Table.from_arrays(columns, schema=self.schema)
 
     def fault(self, text: Bytes) -> tuple[int, str, str] | None:
         """See TextRows."""
@@ -81,3 +84,27 @@ class JsonRows(TextRows):
                 return False
             found = found.field(found.get_field_index(name)).type
         return not pa.types.is_nested(found)
+
+
+def _with_bools(type: pa.DataType) -> pa.DataType:
+    """The type with bools in place of nulls that have no type."""
+    if pa.types.is_null(type):
+        return pa.bool_()
+    if pa.types.is_list(type):
+        return pa.list_(_with_bools(type.value_type))
+    return pa.struct([(one.name, _with_bools(one.type)) for one in type]) if pa.types.is_struct(type) else type
+
+
+def _with_nulls(array: Any, type: pa.DataType) -> Any:
+    """The values of an Array or ChunkedArray with nulls of no type where `type` has them."""
+    if array.type == type:
+        return array
+    if isinstance(array, pa.ChunkedArray):
+        return pa.chunked_array([_with_nulls(chunk, type) for chunk in array.chunks], type)
+    if pa.types.is_null(type):
+        return pa.nulls(len(array))
+    if pa.types.is_list(type):
+        values = _with_nulls(array.values, type.value_type)
+        return pa.ListArray.from_arrays(array.offsets, values, type, mask=array.is_null())
+    fields = [_with_nulls(array.field(number), one.type) for number, one in enumerate(type)]
+    return pa.StructArray.from_arrays(fields, fields=list(type), mask=array.is_null())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,10 +12,9 @@ from gpumerge_cli.buffers import Bytes, uncleared
 from gpumerge_cli.errors import GpumergeError, InputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.tables.facts import SortedColumn
-from gpumerge_cli.order.key_kinds import TEXT_PADDING
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.format import TextItems
+    from gpumerge_cli.formats.items_of_text import ItemsOfText
 
 _BLOCK = 1 << 20
 _ERRORS = (pa.ArrowException, ValueError, OverflowError)
@@ -29,7 +28,7 @@ class TextRows(ABC):
     sorted_by: tuple[SortedColumn, ...] = ()
     """The first columns by which the rows are sorted, if items are in order."""
 
-    def __init__(self, items: TextItems) -> None:
+    def __init__(self, items: ItemsOfText) -> None:
         self._items = items
 
     def rows(self, data: Bytes) -> pa.Table:
@@ -45,7 +44,7 @@ class TextRows(ABC):
 
     def text(self, data: Bytes) -> Bytes:
         """The text of whole items, as files have it."""
-        shown = self._items.written.shown
+        shown = self._items.shown
         return data if shown is None else shown(bytes(data))
 
     @abstractmethod
@@ -59,14 +58,14 @@ class TextRows(ABC):
         The number counts from 0.
         """
 
-    def blocks(self, source: Source, padding: int = 0) -> Iterator[tuple[int, Bytes]]:
-        """(position, bytes of whole items) of a source. padding: bytes that are readable behind them."""
+    def blocks(self, source: Source) -> Iterator[tuple[int, Bytes]]:
+        """(position, bytes of whole items) of a source."""
         start = 0
         while start < source.size:
             stop = source.item_start(min(source.size, start + _BLOCK))
-            room = uncleared(stop - start + padding)
-            source.read_into(start, room[: stop - start])
-            yield start, room[: stop - start]
+            data = uncleared(stop - start)
+            source.read_into(start, data)
+            yield start, data
             start = stop
 
     def place(self, source: Source, position: int, number: int) -> str:
@@ -77,7 +76,7 @@ class TextRows(ABC):
 
     def _found(self, otherwise: str) -> InputError:
         """The error for the first item of the inputs that is no row. otherwise: what is wrong if none is found."""
-        for source in self._items.sources:
+        for source in () if self._items.is_joined else self._items.sources:
             for position, data in self.blocks(source):
                 if (fault := self.fault(self.text(data))) is not None:
                     number, what, way_out = fault
@@ -86,15 +85,7 @@ class TextRows(ABC):
         return InputError(what, where=self._items.sources[0].name, way_out="write the format of the inputs")
 
 
-def padded(text: Bytes) -> Bytes:
-    """The text with TEXT_PADDING bytes behind it."""
-    room = uncleared(len(text) + TEXT_PADDING)
-    room[: len(text)] = text
-    room[len(text) :] = bytes(TEXT_PADDING)
-    return room
-
-
-def column_names(names: list[bytes], where: str) -> list[str]:
+def names_of_columns(names: list[bytes], where: str) -> list[str]:
     """The names of columns as texts. Raises InputError if one is not UTF-8, or stands twice."""
     found: list[str] = []
     for name in names:
@@ -108,8 +99,3 @@ def column_names(names: list[bytes], where: str) -> list[str]:
             raise InputError(what, where=where, way_out="give each its own name, since tables find columns by names")
         found.append(text)
     return found
-
-
-def buffer_of_text(text: Bytes) -> Any:
-    """The text as a buffer of Arrow."""
-    return pa.py_buffer(text)
