@@ -21,9 +21,9 @@ from gpumerge_cli.formats.compressed import output_codec
 from gpumerge_cli.formats.conversion import converted
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.items_of_text import ItemsOfText
 from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.naming import codec_of_inputs
+from gpumerge_cli.formats.output_items import OutputItems
 from gpumerge_cli.formats.part_names import check_part_names, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.equals import Equals
@@ -214,10 +214,10 @@ class Output:
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))
 
 
-def _items_of(inputs: Inputs, job: Job) -> ItemsOfText:
-    """The items of a job whose inputs hold text."""
+def _items_of(inputs: Inputs, job: Job) -> OutputItems:
+    """The items of a job, for an output of rows."""
     margin = job.operation.margin
     count = None if margin is None or margin.count == "apart" else margin.count
     has_names = margin is not None and bool(margin.names)
     joined, shown = job.operation.join is not None, inputs.written.shown
-    return ItemsOfText(inputs.sources, inputs.order, shown, inputs.head, count, has_names, joined)
+    return OutputItems(inputs.sources, inputs.order, shown, inputs.dtype, inputs.head, count, has_names, joined)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
-    from gpumerge_cli.formats.items_of_text import ItemsOfText
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.output_items import OutputItems
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.table import TableWriter
-    from gpumerge_cli.formats.tables.text_rows import TextRows
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -193,8 +193,8 @@ class Format(ABC):
         (line,) = words
         return line
 
-    def text_rows(self, items: ItemsOfText) -> TextRows | None:
-        """The way from items of text to rows; None if they have no columns. Raises InputError."""
+    def rows_of(self, items: OutputItems) -> ItemRows | None:
+        """The way from items to rows; None if they have no columns. Raises InputError."""
         return None
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:

@@ -285,7 +285,7 @@ def open_sink(
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
-    written: see PreparedSources. converted: the way to rows, if items of text become some. line_end: ends each line.
+    written: see PreparedSources. converted: the way to rows, if items become some. line_end: ends each line.
     head: bytes ahead of all lines. most: about the bytes of all items, 0 if nobody knows. compression: see
     engine.job.Destination.
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.csv_quotes import CsvShape
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
-    from gpumerge_cli.formats.items_of_text import ItemsOfText
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.output_items import OutputItems
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.table import TableWriter
-    from gpumerge_cli.formats.tables.text_rows import TextRows
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -55,7 +55,7 @@ class Csv(Format):
     )
     unchanged_by = "if such a key is all, end it in its field, as -k 2,2"
 
-    def text_rows(self, items: ItemsOfText) -> TextRows:
+    def rows_of(self, items: OutputItems) -> ItemRows:
         """See Format."""
         from gpumerge_cli.formats.tables.csv_rows import CsvRows
 

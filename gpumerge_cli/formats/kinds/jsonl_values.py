@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
-    from gpumerge_cli.formats.items_of_text import ItemsOfText
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.output_items import OutputItems
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.table import TableWriter
-    from gpumerge_cli.formats.tables.text_rows import TextRows
     from gpumerge_cli.order.rules import LineKey
 
 
@@ -36,7 +36,7 @@ class JsonLines(Format):
     changed = "JSON Lines"
     in_cluster = False
 
-    def text_rows(self, items: ItemsOfText) -> TextRows:
+    def rows_of(self, items: OutputItems) -> ItemRows:
         """See Format."""
         from gpumerge_cli.formats.tables.json_rows import JsonRows
 

@@ -21,7 +21,7 @@ from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.items_of_text import ItemsOfText
+    from gpumerge_cli.formats.output_items import OutputItems
 
 _SHOWN = 40
 _BLANK = (b"\n\n", b"\n\r\n")
@@ -31,7 +31,7 @@ _NO_UTF8 = "convert the files, for example with iconv -t UTF-8, or write CSV"
 class CsvRows(TextRows):
     """See TextRows. Raises InputError for a header that does not name the columns."""
 
-    def __init__(self, items: ItemsOfText) -> None:
+    def __init__(self, items: OutputItems) -> None:
         super().__init__(items)
         order = items.order.text or LineOrder()
         self._dialect = dialect_of(order.requested)

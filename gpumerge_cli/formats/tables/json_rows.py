@@ -16,7 +16,7 @@ from gpumerge_cli.formats.tables.text_rows import TextRows
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.items_of_text import ItemsOfText
+    from gpumerge_cli.formats.output_items import OutputItems
 
 _MOST_ROWS = 1 << 16
 """Arrow reads no more than 100,000 lines at once."""
@@ -26,7 +26,7 @@ _SHOWN = 60
 class JsonRows(TextRows):
     """See TextRows. Raises InputError for lines that are not objects, or whose values have no one type."""
 
-    def __init__(self, items: ItemsOfText) -> None:
+    def __init__(self, items: OutputItems) -> None:
         super().__init__(items)
         self.schema = SchemaOfLines(self).schema(items.sources)
         # Arrow gives nulls without a type a wrong length within lists.

@@ -12,9 +12,9 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
 from gpumerge_cli.formats.tables.gather import COUNT, Gather, WholeGroup
+from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.formats.tables.table import TableWriter
-from gpumerge_cli.formats.tables.text_rows import TextRows
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
 _LEAST = 4
@@ -134,21 +134,21 @@ class RowSink(GroupSink):
         return (self._writer.encoded(rows) if whole else rows), whole
 
 
-class TextRowSink(GroupSink):
-    """Items of text to an output of rows. See formats.base.Sink.
+class ConvertedSink(GroupSink):
+    """Items of another format to an output of rows. See formats.base.Sink.
 
-    text: makes rows of them.
+    items: makes rows of them.
     """
 
     def __init__(
-        self, output: Any, text: TextRows, writer: TableWriter, group: GroupSize, *, line_end: int | None
+        self, output: Any, items: ItemRows, writer: TableWriter, group: GroupSize, *, line_end: int | None
     ) -> None:
         super().__init__(output, writer, group, line_end=line_end)
-        self._text = text
+        self._items = items
 
     def encode(self, data: Bytes) -> RowPiece:
         """See Sink."""
-        rows = self._text.rows(data)
+        rows = self._items.rows(data)
         most = min(self._rows, max(1, self._most_bytes * rows.num_rows // max(1, rows.nbytes)))
         parts: list[tuple[Any, bool]] = []
         for part in (rows.slice(at, most) for at in range(0, rows.num_rows, most)):

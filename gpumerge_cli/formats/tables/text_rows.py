@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,28 +11,23 @@ import pyarrow as pa
 from gpumerge_cli.buffers import Bytes, uncleared
 from gpumerge_cli.errors import GpumergeError, InputError
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.tables.facts import SortedColumn
+from gpumerge_cli.formats.tables.item_rows import ItemRows
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.items_of_text import ItemsOfText
+    from gpumerge_cli.formats.output_items import OutputItems
 
 _BLOCK = 1 << 20
 _ERRORS = (pa.ArrowException, ValueError, OverflowError)
 
 
-class TextRows(ABC):
+class TextRows(ItemRows):
     """The way from items to rows. items: those of the inputs."""
 
-    schema: pa.Schema
-    """The columns of the rows."""
-    sorted_by: tuple[SortedColumn, ...] = ()
-    """The first columns by which the rows are sorted, if items are in order."""
-
-    def __init__(self, items: ItemsOfText) -> None:
+    def __init__(self, items: OutputItems) -> None:
         self._items = items
 
     def rows(self, data: Bytes) -> pa.Table:
-        """The rows of whole items, from any thread. Raises InputError for a value that its column cannot hold."""
+        """See ItemRows."""
         if not len(data):
             return self.schema.empty_table()
         try:

@@ -18,7 +18,7 @@ import pytest
 
 from tests.needs import library
 
-pa, pq = library("pyarrow"), library("pyarrow.parquet")
+np, pa, pq = library("numpy"), library("pyarrow"), library("pyarrow.parquet")
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
 
@@ -250,6 +250,32 @@ def test_every_reader_finds_the_values() -> None:
     assert polars.read_parquet("o.parquet").to_dicts() == rows
     found = duckdb.sql("select * from 'o.parquet'")
     assert [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()] == rows
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_records(order: str) -> None:
+    fields = [
+        ("id", f"{order}i4"),
+        ("f", f"{order}f8"),
+        ("b", "?"),
+        ("s", "S3"),
+        ("u", f"{order}U2"),
+        ("t", f"{order}M8[us]"),
+    ]
+    rows = [(n, n / 3, n % 2 == 0, b"a\0b", "é", np.datetime64(n, "us")) for n in range(100)]
+    array = np.array(rows, fields)
+    array["t"][7] = np.datetime64("NaT")
+    np.save("a.npy", array)
+    array.tofile("a.bin")
+    values = [
+        {"id": n, "f": f, "b": b, "s": s, "u": u, "t": None if n == 7 else at.item()} for n, f, b, s, u, at in rows
+    ]
+    for words in (["a.npy"], ["--dtype", str(fields), "a.bin"]):
+        run("merge", "--field", "id", *words, "-o", "o.parquet")
+        assert table("o.parquet").to_pylist() == values
+    np.save("v.npy", np.zeros(3, [("id", "i4"), ("v", "f4", 2)]))
+    assert invoke(["merge", "--field", "id", "v.npy", "-o", "v.parquet"]) == 2
+    assert not Path("v.parquet").exists()
 
 
 def test_there_and_back(seed: int) -> None:

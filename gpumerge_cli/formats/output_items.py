@@ -1,4 +1,4 @@
-"""The items of text that become rows."""
+"""The items of an output that has rows."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from gpumerge_cli.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
+    from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
 
 
 @dataclass(frozen=True)
-class ItemsOfText:
-    """The items of text of an output that has rows."""
+class OutputItems:
+    """The items of an output that has rows, while those of the inputs are none."""
 
     sources: Sequence[Source]
     """The prepared sources of the inputs."""
     order: Order
     shown: Callable[[bytes], bytes] | None
     """See format.Written."""
+    dtype: Dtype | None
+    """That of the items as the first file has them; None for lines."""
     head: bytes
     """The start of the output ahead of all items, as they are before they are written."""
     count: str | None = None
