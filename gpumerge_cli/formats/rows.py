@@ -58,6 +58,8 @@ _READ_AT_ONCE = 4
 """The most tables whose keys are decoded at once."""
 _BATCH_BYTES = 4 << 20
 """Bytes of keys that are decoded at once."""
+_FEW_ROWS = 1 << 10
+"""So few rows are decoded at once, whatever their size is."""
 
 
 class RowFormat(Format):
@@ -97,8 +99,8 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.facts import SortedColumn
         from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
-        from gpumerge_cli.formats.tables.key_columns import key_columns
         from gpumerge_cli.formats.tables.references import check_rows
+        from gpumerge_cli.formats.tables.stated import keys_of_job
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         first = opened[0].table
@@ -107,13 +109,14 @@ class RowFormat(Format):
             source.table = table
             check_rows(table.name, table.rows)
         try:
-            keys = key_columns(tables[0].schema, layout)
+            keys = keys_of_job(tables, layout)
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
         order = form.order(piece=0)
         order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
+        order = replace(order, stated=layout.key is None)
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
@@ -122,7 +125,7 @@ class RowFormat(Format):
         apart = self._apart(tables, form, settings) if layout.purpose.copies else None
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = _all_items(opened, form, order, progress, apart, checks=checks)
+            found = _all_items(opened, form, order, progress, apart, checks=checks, most=layout.purpose.most)
         except WrongRangeError:
             apart = None
             found = _all_items(opened, form, order, progress, apart)
@@ -216,6 +219,14 @@ class _OfTable:
 
         return f"{self.name}: {self._origin.table.place(row_of(self.item_at(start), self._item_bytes))}"
 
+    def order_hint(self, others: Sequence[Source] | None, order: Order) -> str:
+        """See HintingSource."""
+        from gpumerge_cli.formats.tables.stated import way_out_of_disorder
+
+        assert isinstance(order, FixedRowOrder | TextRowOrder)
+        tables = None if others is None else [one._origin.table for one in others if isinstance(one, _OfTable)]
+        return way_out_of_disorder(self._origin.table, tables, [key.column for key in order.keys_of_rows])
+
     def check_unchanged(self) -> None:
         self._origin.file.check_unchanged()
 
@@ -246,14 +257,18 @@ def _all_items(
     apart: Sequence[Apart] | None,
     *,
     checks: bool = True,
+    most: int | None = None,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. apart: groups that two items stand for; None for none. checks: their keys are read."""
+    """The items of all tables.
+
+    apart: groups that two items stand for; None for none. checks: their keys are read. most: see Purpose.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
         made = []
         for number, one in enumerate(opened):
-            make = partial(_items_of, number, one, form, order, partial(progress, number), checks=checks)
+            make = partial(_items_of, number, one, form, order, partial(progress, number), checks=checks, most=most)
             made.append(pool.submit(make, apart[number] if apart else None))
     if all(future.exception() is None for future in made):
         return [future.result() for future in made]
@@ -272,9 +287,10 @@ def _items_of(
     apart: Apart | None,
     *,
     checks: bool,
+    most: int | None,
 ) -> FixedItems | TextItems:
-    """The items of table `number`, in a temporary file. apart, checks: see _all_items."""
-    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
+    """The items of table `number`, in a temporary file. apart, checks, most: see _all_items."""
+    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows, items_of_some
     from gpumerge_cli.formats.tables.cursor import batch_rows
     from gpumerge_cli.formats.tables.table import reading
 
@@ -282,10 +298,16 @@ def _items_of(
     columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
 
     def write(out: IO[bytes]) -> None:
-        def batches(group: int = 0) -> Iterator[Any]:
-            return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
+        wanted = _wanted(table, most)
 
-        if apart is not None and not checks and not apart.needs_keys(table, form):
+        def batches(group: int = 0) -> Iterator[Any]:
+            few = len(wanted) <= _FEW_ROWS
+            rows = max(1, len(wanted)) if few else batch_rows(table, columns, _BATCH_BYTES)
+            return table.batches(columns, group, rows)
+
+        if len(wanted) < table.rows:
+            made = items_of_some(number, table, batches, form, wanted)
+        elif apart is not None and not checks and not apart.needs_keys(table, form):
             made = items_as_stated(number, table, batches, form, apart)
         else:
             made = items_of_rows(number, table, batches(), form, apart)
@@ -293,10 +315,19 @@ def _items_of(
         for items, rows in reading(table.name, made):  # errors of writing are not those of the table
             out.write(items)
             done += rows
-            progress(rows / table.rows)
-        table.check_read(done)
+            progress(done / max(1, len(wanted)))
+        if len(wanted) == table.rows:
+            table.check_read(done)
 
     return _source_of(origin.file.beside(write), form, order, origin)
+
+
+def _wanted(table: Table, most: int | None) -> range:
+    """The rows of a table that may be among those that are wanted. most: see Purpose."""
+    rows = range(table.rows)
+    if most is None:
+        return rows
+    return rows[:most] if most >= 0 else rows[most:]
 
 
 def _sorted(
