@@ -69,6 +69,7 @@ class RowFormat(Format):
     joins = False
     changed = "tables yet"
     in_cluster = False
+    has_schemas = True
     word = untyped_items = "rows"
 
     def readings(self, items: Items) -> int:
@@ -94,7 +95,7 @@ class RowFormat(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
-        from gpumerge_cli.formats.tables.alike import alike
+        from gpumerge_cli.formats.tables.alike import alike, check_has_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
         from gpumerge_cli.formats.tables.gather import Gather
@@ -104,7 +105,7 @@ class RowFormat(Format):
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         first = opened[0].table
-        tables = alike([source.table for source in opened])
+        tables = alike([source.table for source in opened], layout.items.schema)
         for source, table in zip(opened, tables, strict=True):
             source.table = table
             check_rows(table.name, table.rows)
@@ -112,6 +113,7 @@ class RowFormat(Format):
             keys = keys_of_job(tables, layout)
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
+        check_has_keys(tables, [key.path[0] for key in keys])
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
         order = form.order(piece=0)
