@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats import registry  # noqa: F401  (it registers the formats)
 from gpumerge_cli.formats.beginnings import refuse_binary
 from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import Order
