@@ -16,7 +16,7 @@ JSON_KINDS = (
 )  # fmt: skip
 """The kinds of values, see JsonKind in kernels/cpu/entries.h."""
 _MEMBERS, _NAMES, _EVENTS = 1 << 8, 1 << 12, 1 << 10
-_MOST_MEMBERS = 1 << 16
+_MOST_MEMBERS = 1 << 14
 
 
 @dataclass(frozen=True)

@@ -170,8 +170,8 @@ struct JsonLines {
 struct JsonMember {
     int64_t parent, name, name_size, child, next, recent, kinds, object, within;
 };
-/* EXACT_INTEGER is the same as a double, OTHER_INTEGER goes into an int64_t, LARGE_INTEGER into a uint64_t alone. A NEGATIVE value
- * is below 0, and of another kind, too. LONE_SURROGATE is a string that has no text in UTF-8. MEMBER_TWICE is a name that stood in
+/* EXACT_INTEGER is the same as a double, OTHER_INTEGER goes into an int64_t, LARGE_INTEGER into a uint64_t alone. A NEGATIVE
+ * value is an integer below 0, and of another kind, too. LONE_SURROGATE is a string that has no text in UTF-8. MEMBER_TWICE is a name that stood in
  * the same object before. */
 enum JsonKind { NULL_KIND = 0, BOOL_KIND = 1, EXACT_INTEGER = 2, OTHER_INTEGER = 3, LARGE_INTEGER = 4, HUGE_INTEGER = 5,
     NEGATIVE = 6, FRACTION = 7, STRING_KIND = 8, LONE_SURROGATE = 9, ARRAY_KIND = 10, OBJECT_KIND = 11, MEMBER_TWICE = 12 };

@@ -8,16 +8,15 @@ constexpr int EXACT_BITS = 53;       // of a double
 constexpr int64_t SHORT_DIGITS = 15;  // a number of so few digits has fewer bits
 constexpr int64_t MOST_DIGITS = 20;
 
-// The kind of the number in [at, stop), without its sign.
+// The kind of the number in [at, stop). negative: whether it is an integer below 0.
 JsonKind kind_of_number(const unsigned char* at, const unsigned char* stop, bool& negative)
 {
     const bool minus = *at == '-';
     at += minus;
     negative = false;
-    for (const unsigned char* one = at; one < stop; ++one) {
-        negative |= minus && *one > '0' && *one <= '9';
+    for (const unsigned char* one = at; one < stop; ++one)
         if (!is_digit(*one)) return FRACTION;
-    }
+    negative = minus && *at != '0';
     if (stop - at <= SHORT_DIGITS) return EXACT_INTEGER;
     if (stop - at > MOST_DIGITS) return HUGE_INTEGER;
     unsigned __int128 number = 0;
