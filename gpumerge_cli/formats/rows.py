@@ -7,10 +7,8 @@ A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow,
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,17 +16,14 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_others
-from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.format import Column, Counted, Format, Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
+from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
 from gpumerge_cli.formats.tables.settings import GroupSize
-from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
-from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -55,10 +50,6 @@ _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
 _LEAST_MEMORY = 1 << 16
 """Bytes that a sort takes which is to use temporary files."""
-_READ_AT_ONCE = 4
-"""The most tables whose keys are decoded at once."""
-_BATCH_BYTES = 4 << 20
-"""Bytes of keys that are decoded at once."""
 
 
 class RowFormat(Format):
@@ -68,6 +59,7 @@ class RowFormat(Format):
     joins = False
     changed = "tables yet"
     in_cluster = False
+    has_schemas = True
     word = untyped_items = "rows"
 
     def readings(self, items: Items) -> int:
@@ -93,41 +85,44 @@ class RowFormat(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
-        from gpumerge_cli.formats.tables.alike import alike
+        from gpumerge_cli.formats.tables.alike import alike, check_has_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
         from gpumerge_cli.formats.tables.items import Form
-        from gpumerge_cli.formats.tables.key_columns import key_columns
         from gpumerge_cli.formats.tables.memory import keep_freed_memory
         from gpumerge_cli.formats.tables.references import check_rows
+        from gpumerge_cli.formats.tables.stated import keys_of_job
 
         keep_freed_memory(large=layout.purpose.sort is None)
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         first = opened[0].table
-        tables = alike([source.table for source in opened])
+        tables = alike([source.table for source in opened], layout.items.schema)
         for source, table in zip(opened, tables, strict=True):
             source.table = table
             check_rows(table.name, table.rows)
         try:
-            keys = key_columns(tables[0].schema, layout)
+            keys = keys_of_job(tables, layout)
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
+        check_has_keys(tables, [key.path[0] for key in keys])
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
         order = form.order(piece=0)
         order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
+        order = replace(order, stated=layout.key is None)
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, layout.purpose, settings)
         apart = self._apart(tables, form, settings) if layout.purpose.copies else None
+        forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = _all_items(opened, form, order, progress, apart, checks=checks)
+            found = all_items(opened, forms, order, progress, apart, checks=checks, most=layout.purpose.most)
         except WrongRangeError:
             apart = None
-            found = _all_items(opened, form, order, progress, apart)
+            found = all_items(opened, forms, order, progress, apart)
         gather = _gather(tables, tables[0].schema, rows, layout.purpose.memory, form, settings)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
@@ -194,113 +189,6 @@ class RowFormat(Format):
         raise found
 
 
-class OpenedTable(FixedSource):
-    """A table whose items are not made yet. See formats.base.Source."""
-
-    def __init__(self, file: SeekableInput, table: Table) -> None:
-        super().__init__(file, ItemType("V", 1), 0, 0)
-        self.file = file
-        self.table = table
-
-
-class _OfTable:
-    """Items of a table, in a temporary file, whatever their form."""
-
-    name: str
-    _origin: OpenedTable
-    _item_bytes: int
-    """0 for lines."""
-    item_at: Callable[[int], bytes]
-    """See formats.base.Source."""
-
-    def location(self, start: int) -> str:
-        from gpumerge_cli.formats.tables.references import row_of
-
-        return f"{self.name}: {self._origin.table.place(row_of(self.item_at(start), self._item_bytes))}"
-
-    def check_unchanged(self) -> None:
-        self._origin.file.check_unchanged()
-
-
-class FixedItems(_OfTable, FixedSource):
-    """Items of one size. See formats.base.Source."""
-
-    def __init__(self, file: SeekableInput, item_bytes: int, origin: OpenedTable) -> None:
-        super().__init__(file, ItemType("V", item_bytes), 0, file.size)
-        self._origin = origin
-        self._item_bytes = item_bytes
-
-
-class TextItems(_OfTable, EndedSource):
-    """Items that are lines. See formats.base.Source."""
-
-    def __init__(self, file: SeekableInput, origin: OpenedTable) -> None:
-        super().__init__(file, END[0])
-        self._origin = origin
-        self._item_bytes = 0
-
-
-def _all_items(
-    opened: Sequence[OpenedTable],
-    form: Form,
-    order: Order,
-    progress: Callable[[int, float], None],
-    apart: Sequence[Apart] | None,
-    *,
-    checks: bool = True,
-) -> list[FixedItems | TextItems]:
-    """The items of all tables. apart: groups that two items stand for; None for none. checks: their keys are read."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
-        made = []
-        for number, one in enumerate(opened):
-            make = partial(_items_of, number, one, form, order, partial(progress, number), checks=checks)
-            made.append(pool.submit(make, apart[number] if apart else None))
-    if all(future.exception() is None for future in made):
-        return [future.result() for future in made]
-    for future in made:
-        if future.exception() is None:
-            future.result().close()
-    raise next(filter(None, (future.exception() for future in made)))
-
-
-def _items_of(
-    number: int,
-    origin: OpenedTable,
-    form: Form,
-    order: Order,
-    progress: Callable[[float], None],
-    apart: Apart | None,
-    *,
-    checks: bool,
-) -> FixedItems | TextItems:
-    """The items of table `number`, in a temporary file. apart, checks: see _all_items."""
-    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
-    from gpumerge_cli.formats.tables.cursor import batch_rows
-    from gpumerge_cli.formats.tables.table import reading
-
-    table = origin.table
-    columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
-
-    def write(out: IO[bytes]) -> None:
-        def batches(group: int = 0) -> Iterator[Any]:
-            return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
-
-        if apart is not None and not checks and not apart.needs_keys(table, form):
-            made = items_as_stated(number, table, batches, form, apart)
-        else:
-            made = items_of_rows(number, table, batches(), form, apart)
-        done = 0
-        for items, rows in reading(table.name, made):  # errors of writing are not those of the table
-            out.write(items)
-            done += rows
-            progress(rows / table.rows)
-        table.check_read(done)
-
-    return _source_of(origin.file.beside(write), form, order, origin)
-
-
 def _sorted(
     opened: Sequence[OpenedTable],
     form: Form,
@@ -322,11 +210,11 @@ def _sorted(
     tables: list[Table] = []
     memory = purpose.memory if not purpose.spills else _LEAST_MEMORY
     for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool):
-        sources.append(_source_of(run.items, form, order, first))
+        sources.append(source_of(run.items, form, order, first))
         tables.append(run.table)
     if not tables:
         tables.append(first.table)
-        sources.append(_source_of(spool(lambda out: None, 0), form, order, first))
+        sources.append(source_of(spool(lambda out: None, 0), form, order, first))
     gather = _gather(tables, first.table.schema, rows, purpose.memory, form, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
@@ -338,10 +226,6 @@ def _gather(
     from gpumerge_cli.formats.tables.gather import Gather
 
     return Gather(tables, schema, rows, memory // 4, form.order(0).item_bytes, settings, form.stated_key(schema))
-
-
-def _source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTable) -> FixedItems | TextItems:
-    return FixedItems(file, order.item_bytes, origin) if form.is_fixed else TextItems(file, origin)
 
 
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
