@@ -15,6 +15,7 @@ from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.parquet_annotations import intervals
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
@@ -93,6 +94,14 @@ class ParquetTable(Table):
         """See Table."""
         leaf = self._leaf(path)
         return leaf is None or any(self._chunks(group, leaf).nulls != 0 for group in range(len(self._groups)))
+
+    def has_order(self, path: Sequence[str]) -> bool:
+        """See Table. An interval is months, days and milliseconds."""
+        return tuple(path) not in self._intervals
+
+    @cached_property
+    def _intervals(self) -> frozenset[tuple[str, ...]]:
+        return intervals(self.footer)
 
     def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
         """See Table."""

@@ -96,6 +96,10 @@ class Table(ABC):
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """Whether a column may have nulls. path: its name, then those of fields of structs."""
 
+    def has_order(self, path: Sequence[str]) -> bool:
+        """Whether values of a column that can be a key by its type have an order. path: see may_have_nulls."""
+        return True
+
     def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
         """The least and the greatest value of a column in a group, and whether it may have nulls; None if unknown.
 
