@@ -144,7 +144,7 @@ class _Brought(Table):
 
 
 def check_keys(tables: Sequence[Table], paths: Sequence[Sequence[str]]) -> None:
-    """Raise InputError if a file lacks the column of a key, which would then be null, or if its values have no order."""
+    """Raise InputError if a file lacks the column of a key, which would be null, or if its values have no order."""
     names = [path[0] for path in paths]
     for table in tables:
         unordered = next((path for path in paths if not table.has_order(path)), None)
