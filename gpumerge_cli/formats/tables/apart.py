@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError
@@ -214,6 +213,8 @@ class _Images:
             images = [fixed_images(key.column, array, nullable=key.nullable) for key, array in pairs]
             self._all = np.ascontiguousarray(np.concatenate(images, axis=1))
         else:
+            import pyarrow.compute as pc
+
             texts = [line_images(key.column, array) for key, array in zip(form.keys, values, strict=True)]
             self._all = pc.binary_join_element_wise(*texts, pa.scalar(MARK, pa.large_binary()))
 
@@ -238,4 +239,6 @@ class _Images:
         if self._form.is_fixed:
             texts = self._all.view(f"S{self._all.shape[1]}").reshape(-1)
             return bool((texts[1:] >= texts[:-1]).all())
+        import pyarrow.compute as pc
+
         return pc.all(pc.greater_equal(self._all.slice(1), self._all.slice(0, len(self._all) - 1))).as_py() is not False

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.formats.tables.gather import StatedKey
 from gpumerge_cli.formats.tables.images import (
     fixed_images,
     fixed_of_value,
+    has_values,
     line_images,
     line_of_value,
     uint64_images,
     value_of_fixed,
     value_of_line,
+    values_of_uint64,
 )
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, key_array
 from gpumerge_cli.formats.tables.key_text import shown_value, value_of_word
@@ -105,6 +108,16 @@ class Form:
         order = LineOrder(rules, MARK, stable=True, terminator=NUL)
         return TextRowOrder("lines", rules=order, keys_of_rows=self.keys, piece=piece)
 
+    def stated_key(self, schema: pa.Schema) -> StatedKey | None:
+        """The key if its images say its values, and it is one of several columns of the schema; else None."""
+        key = self.keys[0].column
+        names = schema.names
+        if not self.native or not 1 < len(names) == len(set(names)) or len(key.path) > 1:
+            return None
+        if not has_values(key.type) or schema.field(key.path[0]).type != key.type:
+            return None
+        return StatedKey(key.path[0], partial(values_of_uint64, key))
+
     def item(self, image: bytes, found: Any) -> bytes:
         """The item with an image of the only key, which has one size. found: its reference."""
         if self.native:
@@ -135,6 +148,8 @@ class Form:
                 at += key.width
             made[:, at:] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)
             return made
+        import pyarrow.compute as pc
+
         texts = [line_images(key.column, array) for key, array in zip(self.keys, arrays, strict=True)]
         return buffer_of(
             pc.binary_join_element_wise(*texts, reference_texts(found), pa.scalar(MARK, pa.large_binary()))
