@@ -7,6 +7,8 @@ A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow,
 
 from __future__ import annotations
 
+import os
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import takewhile
@@ -41,8 +43,13 @@ GROUP_BYTES = 128 << 20
 """The most bytes of values of a group that is written."""
 _LEAST_PIECE = 1 << 16
 """The least items that are merged at once, which may become several groups."""
-_SHARES = 16
+_SMALLEST_PIECE = 1 << 12
+"""The same for large rows, of which a piece takes one of so many shares of the memory otherwise."""
+_SHARES_OF_PIECE = 12
+_SHARES = 24
 """A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
+_SHARES_OF_READING = 4
+"""Batches that are kept take one of so many shares of the memory, and the readers of tables another one."""
 _LEAST_GROUP = 1 << 20
 """The bytes of values of a group, however small the memory is."""
 _LINE_BYTES = 32
@@ -104,21 +111,23 @@ class RowFormat(Format):
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
         order = form.order(piece=0)
-        order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
+        piece = rows * -(-_least_piece(tables, layout.purpose.memory) // rows)
+        order = form.order(piece * (order.item_bytes or _LINE_BYTES))
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
         if layout.purpose.sort is not None:
-            return _sorted(opened, form, order, rows, layout.purpose, settings)
+            return _sorted(opened, form, order, rows, piece, layout.purpose, settings)
         apart = self._apart(tables, form, settings) if layout.purpose.copies else None
         forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = all_items(opened, forms, order, progress, apart, checks=checks)
+            found = all_items(opened, forms, order, progress, apart, layout.purpose.memory, checks=checks)
         except WrongRangeError:
             apart = None
-            found = all_items(opened, forms, order, progress, apart)
-        gather = Gather(tables, tables[0].schema, rows, layout.purpose.memory // 4, order.item_bytes, settings)
+            found = all_items(opened, forms, order, progress, apart, layout.purpose.memory)
+        memory, keep = layout.purpose.memory // _SHARES_OF_READING, opened[0].file.beside
+        gather = Gather(tables, tables[0].schema, rows, piece, memory, order.item_bytes, settings, keep)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
@@ -176,6 +185,9 @@ class RowFormat(Format):
                 where=file.name,
                 way_out="pip install 'gpumerge[tables]'",
             )
+        if "pyarrow" not in sys.modules:
+            # Arrow's own allocator keeps freed memory, up to 100 MB with -S 64M, and takes more time.
+            os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
         try:
             return self.table(file)
         except InputError as error:
@@ -189,10 +201,11 @@ def _sorted(
     form: Form,
     order: FixedRowOrder | TextRowOrder,
     rows: int,
+    piece: int,
     purpose: Purpose,
     settings: TableSettings,
 ) -> PreparedSources:
-    """Sorted runs of all rows. rows, settings: see Gather."""
+    """Sorted runs of all rows. rows, piece, settings: see Gather."""
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.runs import sorted_runs
 
@@ -211,9 +224,16 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(source_of(spool(lambda out: None, 0), form, order, first))
-    gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
+    memory = purpose.memory // _SHARES_OF_READING
+    gather = Gather(tables, first.table.schema, rows, piece, memory, order.item_bytes, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
+
+
+def _least_piece(tables: Sequence[Table], memory: int) -> int:
+    """The least items that are merged at once."""
+    each = sum(table.bytes_of_rows(None) for table in tables) / max(1, sum(table.rows for table in tables))
+    return max(_SMALLEST_PIECE, min(_LEAST_PIECE, int(memory / _SHARES_OF_PIECE / max(1.0, each))))
 
 
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:

@@ -24,6 +24,7 @@ from gpumerge_cli.formats.tables.references import (
     references_of,
 )
 from gpumerge_cli.formats.tables.settings import TableSettings
+from gpumerge_cli.formats.tables.spooled import Keep
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
 
@@ -52,8 +53,8 @@ class Gather:
     """Finds rows.
 
     tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
-    rows of a group of an output. memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines.
-    settings: those of the output that the inputs give.
+    rows of a group of an output. piece_rows: see there. memory: bytes that decoded rows may take. item_bytes: of an
+    item, 0 for lines. settings: those of the output that the inputs give. keep: see KeptMemory.
     """
 
     def __init__(
@@ -61,15 +62,19 @@ class Gather:
         tables: Sequence[Table],
         schema: pa.Schema,
         group_rows: int,
+        piece_rows: int,
         memory: int,
         item_bytes: int,
         settings: TableSettings,
+        keep: Keep | None = None,
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
         self.has_counts = False
         """Whether an output has a column of the numbers of equal rows, too."""
         self.group_rows = group_rows
+        self.piece_rows = piece_rows
+        """The rows of an output that one thread encodes ahead of their turn, if they are more than a group."""
         self._name = tables[0].name
         self.settings = settings
         self._item_bytes = item_bytes
@@ -81,7 +86,7 @@ class Gather:
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
         self._has_few = has_few_inputs(len(tables)) and not any(isinstance(one, RowsInMemory) for one in tables)
-        kept = KeptMemory(memory, len(tables))
+        kept = KeptMemory(memory, len(tables), keep)
         self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, kept) for one in tables]
 
     @property

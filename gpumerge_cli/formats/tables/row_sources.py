@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 _READ_AT_ONCE = 4
 """The most tables whose keys are decoded at once."""
-_BATCH_BYTES = 4 << 20
+_LARGEST_BATCH, _LEAST_BATCH = 4 << 20, 64 << 10
 """Bytes of keys that are decoded at once."""
+_COPIES_OF_KEYS = 16
+"""The keys, images and items of a batch, which take a half of the memory at most, and copies that are freed late."""
 
 
 class OpenedTable(FixedSource):
@@ -77,17 +79,20 @@ def all_items(
     order: Order,
     progress: Callable[[int, float], None],
     apart: Sequence[Apart] | None,
+    memory: int,
     *,
     checks: bool = True,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. forms: those of the items of each. apart, checks: see items_of."""
+    """The items of all tables. forms: those of each one. memory: bytes for this. apart, checks: see items_of."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
+    threads = min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)
+    batch = max(_LEAST_BATCH, min(_LARGEST_BATCH, memory // _COPIES_OF_KEYS // threads))
+    with ThreadPoolExecutor(threads) as pool:
         made = []
         for number, one in enumerate(opened):
             make = partial(items_of, number, one, forms[number], order, partial(progress, number), checks=checks)
-            made.append(pool.submit(make, apart[number] if apart else None))
+            made.append(pool.submit(make, apart[number] if apart else None, batch))
     if all(future.exception() is None for future in made):
         return [future.result() for future in made]
     for future in made:
@@ -103,12 +108,14 @@ def items_of(
     order: Order,
     progress: Callable[[float], None],
     apart: Apart | None,
+    batch_bytes: int,
     *,
     checks: bool,
 ) -> FixedItems | TextItems:
     """The items of table `number`, in a temporary file.
 
-    apart: groups that two items stand for; None for none. checks: the keys of such groups are read.
+    apart: groups that two items stand for; None for none. batch_bytes: those of keys that are decoded at once. checks:
+    the keys of such groups are read.
     """
     from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
     from gpumerge_cli.formats.tables.cursor import batch_rows
@@ -119,7 +126,7 @@ def items_of(
 
     def write(out: IO[bytes]) -> None:
         def batches(group: int = 0) -> Iterator[Any]:
-            return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
+            return table.batches(columns, group, batch_rows(table, columns, batch_bytes))
 
         if apart is not None and not checks and not apart.needs_keys(table, form):
             made = items_as_stated(number, table, batches, form, apart)
