@@ -52,6 +52,8 @@ _SHARES_OF_READING = 4
 """Batches that are kept take one of so many shares of the memory, and the readers of tables another one."""
 _LEAST_GROUP = 1 << 20
 """The bytes of values of a group, however small the memory is."""
+_LEAST_OF_COLUMN = 8 << 10
+"""The bytes of a column of a group: its facts in the footer take some hundred bytes, and half a millisecond."""
 _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
 _LEAST_MEMORY = 1 << 16
@@ -240,5 +242,6 @@ def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
     """The rows of a group of the output."""
     rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
     size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
-    most_bytes = min(max(_LEAST_GROUP, purpose.memory // _SHARES), size.nbytes or nbytes)
+    least = max(_LEAST_GROUP, _LEAST_OF_COLUMN * len(tables[0].schema))
+    most_bytes = min(max(least, purpose.memory // _SHARES), size.nbytes or nbytes)
     return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))

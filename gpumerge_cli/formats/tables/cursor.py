@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _MOST_ROWS = 1 << 17
 """The most rows of a batch."""
 _LARGEST_BATCH, _LEAST_BATCH = 16 << 20, 16 << 10
+LEAST_OF_COLUMN = 1 << 9
+"""The bytes of a column in a batch: each takes some time, whatever its rows are."""
 LEAST_OPEN = 32 << 20
 """The bytes that readers of tables may hold, however small the memory is."""
 _BATCHES = 4
@@ -30,6 +32,7 @@ _BATCHES = 4
 
 def batch_rows(table: Table, columns: list[str] | None, nbytes: int) -> int:
     """The rows of a batch of about `nbytes`."""
+    nbytes = max(nbytes, LEAST_OF_COLUMN * len(columns or table.schema))
     each = table.bytes_of_rows(columns) / max(1, table.rows) if columns else table.largest_rows(nbytes)
     return max(1, min(_MOST_ROWS, int(nbytes / max(1.0, each))))
 

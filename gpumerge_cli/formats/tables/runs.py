@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.tables.cursor import LEAST_OPEN, RowsInMemory, batch_rows
+from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, LEAST_OPEN, RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.items import Form
@@ -60,7 +60,8 @@ def sorted_runs(
     share = memory // _SHARES
     whole = sum(table.bytes_of_rows(None) for table in tables)
     # A gather holds a batch of each run.
-    batch_bytes = max(_LEAST_BATCH, min(_LARGEST_BATCH, share * share // max(1, 2 * whole)))
+    least = max(_LEAST_BATCH, LEAST_OF_COLUMN * len(tables[0].schema))
+    batch_bytes = max(least, min(_LARGEST_BATCH, share * share // max(1, 2 * whole)))
     held: list[Any] = []
     size = number = 0
     for table in tables:
