@@ -67,6 +67,7 @@ class RowFormat(Format):
     joins = False
     changed = "tables yet"
     in_cluster = False
+    has_schemas = True
     word = untyped_items = "rows"
 
     def readings(self, items: Items) -> int:
@@ -92,29 +93,31 @@ class RowFormat(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
-        from gpumerge_cli.formats.tables.alike import alike
+        from gpumerge_cli.formats.tables.alike import alike, check_has_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
         from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
-        from gpumerge_cli.formats.tables.key_columns import key_columns
         from gpumerge_cli.formats.tables.references import check_rows
+        from gpumerge_cli.formats.tables.stated import keys_of_job
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         first = opened[0].table
-        tables = alike([source.table for source in opened])
+        tables = alike([source.table for source in opened], layout.items.schema)
         for source, table in zip(opened, tables, strict=True):
             source.table = table
             check_rows(table.name, table.rows)
         try:
-            keys = key_columns(tables[0].schema, layout)
+            keys = keys_of_job(tables, layout)
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
+        check_has_keys(tables, [key.path[0] for key in keys])
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
         order = form.order(piece=0)
         piece = rows * -(-_least_piece(tables, layout.purpose.memory) // rows)
         order = form.order(piece * (order.item_bytes or _LINE_BYTES))
+        order = replace(order, stated=layout.key is None)
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
@@ -124,7 +127,8 @@ class RowFormat(Format):
         forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = all_items(opened, forms, order, progress, apart, layout.purpose.memory, checks=checks)
+            most, memory = layout.purpose.most, layout.purpose.memory
+            found = all_items(opened, forms, order, progress, apart, memory, checks=checks, most=most)
         except WrongRangeError:
             apart = None
             found = all_items(opened, forms, order, progress, apart, layout.purpose.memory)
