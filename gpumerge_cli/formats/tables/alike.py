@@ -140,7 +140,7 @@ class _Brought(Table):
 
     def open_bytes(self, columns: Sequence[str] | None) -> int:
         """See Table."""
-        return self._table.open_bytes(columns)
+        return self._table.open_bytes(self._own(columns))
 
     def again(self) -> Table:
         """See Table."""

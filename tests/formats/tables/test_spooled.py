@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.tables import cursor, runs
@@ -22,6 +23,15 @@ from tests.formats.tables.test_tables import by
 from tests.jobs_of import merge_job, sort_job
 
 CASES = 4
+
+
+def write(name: str, table: Any) -> None:
+    if name.endswith(".parquet"):
+        pq.write_table(table, name)
+        return
+    make = pa.ipc.new_file if name.endswith(".arrow") else pa.ipc.new_stream
+    with make(name, table.schema) as out:
+        out.write_table(table)
 
 
 def table_in(name: str) -> tuple[Any, Table]:
@@ -103,3 +113,18 @@ def test_pages_are_looked_at(tmp_path: Path) -> None:
         _, found[size] = table_in(name)
     assert found[1 << 16].open_bytes(["id"]) < 3 << 20 < 6_400_000 < found[1 << 30].open_bytes(["id"]) < 9_000_000
     assert found[1 << 30].open_bytes(["x"]) < found[1 << 30].open_bytes(None)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_columns_that_files_lack(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are nulls in the copies, too, however columns are shared out."""
+    names, rows = [], []
+    for name, table in (("a", {"id": [1, 3], "x": ["p", "q"]}), ("b", {"y": [7, 8], "id": [2, 4]})):
+        names.append(str(tmp_path / f"{name}{suffix}"))
+        write(names[-1], pa.table(table))
+        rows += pa.table(table).to_pylist()
+    monkeypatch.setattr(cursor, "LEAST_OPEN", 0)
+    out = str(tmp_path / f"o{suffix}")
+    assert invoke(["merge", "--schema", "union", "--field", "id", "-S", "1", *names, "-o", out, "-q"]) == 0
+    wanted = [{"id": None, "x": None, "y": None, **row} for row in sorted(rows, key=lambda row: row["id"])]
+    assert read(out).to_pylist() == wanted
