@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.formats.tables.apart import Apart
     from gpumerge_cli.formats.tables.facts import TablesFacts
+    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.items import Form
     from gpumerge_cli.formats.tables.settings import TableSettings
+    from gpumerge_cli.formats.tables.spooled import Keep
     from gpumerge_cli.formats.tables.table import Table, TableWriter
     from gpumerge_cli.order.equals import Margin
 
@@ -96,11 +98,12 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.alike import alike, check_has_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
-        from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
+        from gpumerge_cli.formats.tables.memory import keep_freed_memory
         from gpumerge_cli.formats.tables.references import check_rows
         from gpumerge_cli.formats.tables.stated import keys_of_job
 
+        keep_freed_memory(large=layout.purpose.sort is None)
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         first = opened[0].table
         tables = alike([source.table for source in opened], layout.items.schema)
@@ -132,8 +135,8 @@ class RowFormat(Format):
         except WrongRangeError:
             apart = None
             found = all_items(opened, forms, order, progress, apart, layout.purpose.memory)
-        memory, keep = layout.purpose.memory // _SHARES_OF_READING, opened[0].file.beside
-        gather = Gather(tables, tables[0].schema, rows, piece, memory, order.item_bytes, settings, keep)
+        keep = opened[0].file.beside
+        gather = _gather(tables, tables[0].schema, rows, piece, layout.purpose.memory, form, settings, keep)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
@@ -212,7 +215,6 @@ def _sorted(
     settings: TableSettings,
 ) -> PreparedSources:
     """Sorted runs of all rows. rows, piece, settings: see Gather."""
-    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.runs import sorted_runs
 
     assert purpose.sort is not None
@@ -230,8 +232,7 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(source_of(spool(lambda out: None, 0), form, order, first))
-    memory = purpose.memory // _SHARES_OF_READING
-    gather = Gather(tables, first.table.schema, rows, piece, memory, order.item_bytes, settings)
+    gather = _gather(tables, first.table.schema, rows, piece, purpose.memory, form, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
 
@@ -240,6 +241,23 @@ def _least_piece(tables: Sequence[Table], memory: int) -> int:
     """The least items that are merged at once."""
     each = sum(table.bytes_of_rows(None) for table in tables) / max(1, sum(table.rows for table in tables))
     return max(_SMALLEST_PIECE, min(_LEAST_PIECE, int(memory / _SHARES_OF_PIECE / max(1.0, each))))
+
+
+def _gather(
+    tables: Sequence[Table],
+    schema: Any,
+    rows: int,
+    piece: int,
+    memory: int,
+    form: Form,
+    settings: TableSettings,
+    keep: Keep | None = None,
+) -> Gather:
+    from gpumerge_cli.formats.tables.gather import Gather
+
+    memory //= _SHARES_OF_READING
+    item_bytes, key = form.order(0).item_bytes, form.stated_key(schema)
+    return Gather(tables, schema, rows, piece, memory, item_bytes, settings, key, keep)
 
 
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:

@@ -73,10 +73,10 @@ class KeptMemory:
             self._held += change
             return self._held > self._most
 
-    def opened(self, table: Table, nbytes: int, rows: int) -> tuple[Table, bool]:
+    def opened(self, table: Table, nbytes: int, rows: int, columns: Sequence[str] | None) -> tuple[Table, bool]:
         """The table, and whether its reader counts until it is closed; one in a temporary file if it is too large.
 
-        nbytes: those that its reader holds. rows: of a batch.
+        nbytes: those that its reader holds. rows: of a batch. columns: see Table.batches.
         """
         most = max(self._most, LEAST_OPEN)
         with self._lock:
@@ -84,7 +84,7 @@ class KeptMemory:
                 self._open += nbytes
                 return table, True
         with self._spooling:
-            return spooled(table, self._keep, most, rows), False
+            return spooled(table, self._keep, most, rows, columns), False
 
     def close(self, nbytes: int) -> None:
         """Count a reader no longer."""
@@ -93,11 +93,12 @@ class KeptMemory:
 
 
 class Cursor:
-    """Takes rows from a table."""
+    """Takes rows from a table. columns: see Table.batches."""
 
-    def __init__(self, table: Table, memory: KeptMemory) -> None:
+    def __init__(self, table: Table, memory: KeptMemory, columns: Sequence[str] | None = None) -> None:
         self._table = table
         self._memory = memory
+        self._columns = columns
         self._rows = batch_rows(table, None, memory.batch_bytes)
         self._kept: list[_Kept] = []
         self._batches: Iterator[Any] = iter(())
@@ -114,7 +115,7 @@ class Cursor:
             found = self._taken(rows)
         if sum(batch.num_rows for batch in found) == len(rows):
             return found
-        other = Cursor(self._table.again(), self._memory)
+        other = Cursor(self._table.again(), self._memory, self._columns)
         found = other._taken(rows)
         other._close()
         return found
@@ -170,13 +171,13 @@ class Cursor:
     def _go_to(self, row: int) -> None:
         """Leave out groups that lie whole ahead of a row."""
         if not self._begun:
-            nbytes = self._table.open_bytes(None)
-            self._table, counts = self._memory.opened(self._table, nbytes, self._rows)
+            nbytes = self._table.open_bytes(self._columns)
+            self._table, counts = self._memory.opened(self._table, nbytes, self._rows, self._columns)
             self._open = nbytes if counts else 0
         starts = self._table.starts
         group = bisect_right(starts, row) - 1
         if not self._begun or (starts[group] > self._end and not self._table.reads_forward):
-            self._batches = self._table.batches(None, group, self._rows)
+            self._batches = self._table.batches(self._columns, group, self._rows)
             self._end = starts[group]
             self._begun = True
 
@@ -210,6 +211,10 @@ class RowsInMemory(Table):
             return list(self._rows.slice(rows.start, len(rows)).to_batches())
         found: list[pa.RecordBatch] = rows_at(self._rows, rows).to_batches()
         return found
+
+    def only(self, columns: Sequence[str]) -> RowsInMemory:
+        """The same rows with some of their columns."""
+        return RowsInMemory(self._rows.select(columns))
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
-from gpumerge_cli.formats.tables.gather import COUNT, Gather, WholeGroup
+from gpumerge_cli.formats.tables.gather import COUNT, Gather, Wanted, WholeGroup
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
@@ -55,9 +55,12 @@ class RowSink(ItemSink):
 
     def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
         """See Sink. counts: the numbers of equal items, if they are a column."""
-        found = np.array(self._gather.references(data))
+        wanted = self._gather.wanted(data)
+        if len(wanted) > self._ahead:
+            wanted = wanted.copied()
         numbers = None if counts is None else np.array(np.frombuffer(counts, np.int64))
-        parts, made, rows = [], self._made(found, numbers), 0
+        parts: list[Part] = []
+        made, rows = self._made(wanted, numbers), 0
         for part, is_encoded, count in made:
             parts.append((part, is_encoded))
             rows += count
@@ -65,24 +68,24 @@ class RowSink(ItemSink):
                 break
         return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
 
-    def _made(self, found: Any, counts: Any) -> Iterator[tuple[Any, bool, int]]:
+    def _made(self, wanted: Wanted, counts: Any) -> Iterator[tuple[Any, bool, int]]:
         """The parts of a piece, and the rows that each has in memory. counts: see _gathered; None for no column."""
         if counts is not None:
-            for at in range(0, len(found), self._rows):
-                stop = min(len(found), at + self._rows)
-                yield (*self._gathered(found[at:stop], counts[at:stop]), stop - at)
+            for at in range(0, len(wanted), self._rows):
+                some = wanted.part(at, at + self._rows)
+                yield (*self._gathered(some, counts[at : at + self._rows]), len(some))
             return
-        for part in self._gather.parts(found, self._rows):
+        for part in self._gather.parts(wanted, self._rows):
             if not isinstance(part, WholeGroup):
                 yield (*self._gathered(part), len(part))
             elif self._writer.takes(part.table, part.group):
                 yield part, True, 0
             else:
-                for some in part.references(self._rows):
+                for some in part.wanted(self._rows):
                     yield (*self._gathered(some), len(some))
 
-    def _gathered(self, found: Any, counts: Any = None) -> Part:
-        """The rows of some references, encoded if they are enough for a group. counts: those of the rows."""
+    def _gathered(self, found: Wanted, counts: Any = None) -> Part:
+        """The rows of some items, encoded if they are enough for a group. counts: those of the rows."""
         rows = self._gather.rows(found)
         if counts is not None:
             rows = rows.append_column(COUNT, pa.array(counts))

@@ -20,19 +20,22 @@ Keep = Callable[[Callable[[IO[bytes]], None]], SeekableInput]
 """Keeps what a function writes in a temporary file."""
 
 
-def spooled(table: Table, keep: Keep, open_bytes: int, rows: int) -> Table:
+def spooled(table: Table, keep: Keep, open_bytes: int, rows: int, columns: Sequence[str] | None = None) -> SpooledTable:
     """The table with its rows in a temporary file, in batches of `rows`. Raises InputError.
 
-    open_bytes: the most that reading it may take beside its batches; one column is read at least.
+    open_bytes: the most that reading it may take beside its batches; one column is read at least. columns: its columns,
+    see Table.batches.
     """
-    parts = list(_parts(table, open_bytes))
-    places = [[number for number, field in enumerate(table.schema) if field.name in part] for part in parts]
+    whole = [field for field in table.schema if columns is None or field.name in columns]
+    wanted = pa.schema(whole, table.schema.metadata)
+    parts = list(_parts(table, wanted.names, open_bytes))
+    places = [[number for number, field in enumerate(wanted) if field.name in part] for part in parts]
     ends: list[list[int]] = []
     counts: list[int] = []
 
     def write(out: IO[bytes]) -> None:
         for part, numbers in zip(parts, places, strict=True):
-            schema = pa.schema([table.schema.field(number) for number in numbers])
+            schema = pa.schema([wanted.field(number) for number in numbers])
             counts.clear()
             ends.append([out.tell()])
             for batch in reading(table.name, _batches_of(table.batches(part, 0, rows), rows, schema)):
@@ -42,14 +45,14 @@ def spooled(table: Table, keep: Keep, open_bytes: int, rows: int) -> Table:
                 ends[-1].append(out.tell())
             table.check_read(sum(counts))
 
-    return SpooledTable(table, keep(write), counts, places, ends)
+    return SpooledTable(table, wanted, keep(write), counts, places, ends)
 
 
-def _parts(table: Table, open_bytes: int) -> Iterator[list[str]]:
+def _parts(table: Table, names: Sequence[str], open_bytes: int) -> Iterator[list[str]]:
     """The names of columns that are read at once."""
     part: list[str] = []
     size = 0
-    for name in dict.fromkeys(table.schema.names):
+    for name in dict.fromkeys(names):
         nbytes = table.open_bytes([name])
         if part and size + nbytes > open_bytes:
             yield part
@@ -106,13 +109,14 @@ class SpooledTable(Table):
     def __init__(
         self,
         table: Table,
+        schema: pa.Schema,
         file: SeekableInput,
         counts: Sequence[int],
         places: Sequence[Sequence[int]],
         ends: Sequence[Sequence[int]],
     ) -> None:
         self.name = table.name
-        self.schema = table.schema
+        self.schema = schema
         self.group_rows = counts
         self._table = table
         self._file = file
@@ -120,7 +124,7 @@ class SpooledTable(Table):
         self._ends = ends
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
-        """See Table. The batches are those that were written, with all columns."""
+        """See Table. The batches and columns are those that were written."""
         with arrow_errors(self.name):
             for number in range(group, len(self.group_rows)):
                 found: list[Any] = [None] * len(self.schema)
