@@ -138,6 +138,14 @@ class _Brought(Table):
         """See Table."""
         return self._table.bytes_of_rows(self._own(columns))
 
+    def largest_rows(self, nbytes: int) -> float:
+        """See Table."""
+        return self._table.largest_rows(nbytes)
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """See Table."""
+        return self._table.open_bytes(self._own(columns))
+
     def again(self) -> Table:
         """See Table."""
         return _Brought(self._table.again(), self.schema, by_name=self._by_name)

@@ -120,6 +120,17 @@ class Table(ABC):
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """About the bytes of all rows in memory. columns: see batches."""
 
+    def largest_rows(self, nbytes: int) -> float:
+        """About the most bytes of a row in memory, on average over any rows of `nbytes` or more that are together."""
+        return self.bytes_of_rows(None) / max(1, self.rows)
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """About the bytes that reading `batches` takes beside these: pages, or whole batches of the file.
+
+        columns: see batches.
+        """
+        return 0
+
     @abstractmethod
     def again(self) -> Table:
         """The same file, opened once more."""
