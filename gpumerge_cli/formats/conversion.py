@@ -33,7 +33,7 @@ class Converted:
         from gpumerge_cli.formats.tables.sink import ConvertedSink
 
         asked = self.settings.group or USUAL_GROUP
-        group = replace(asked, nbytes=group_bytes(self.memory, asked.nbytes))
+        group = replace(asked, nbytes=group_bytes(self.memory, len(self.rows.schema), asked.nbytes))
         return ConvertedSink(output, self.rows, writer, group, line_end=line_end)
 
 

@@ -23,15 +23,17 @@ class GroupSize:
 
 USUAL_GROUP = GroupSize(1 << 18, 128 << 20)
 """The size of row groups that nobody asked for."""
-_SHARES = 16
+_SHARES = 24
 """A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
 _LEAST_GROUP = 1 << 20
 """The bytes of values of a group, however small the memory is."""
+_LEAST_OF_COLUMN = 8 << 10
+"""The bytes of a column of a group: its facts in the footer take some hundred bytes, and half a millisecond."""
 
 
-def group_bytes(memory: int, asked: int | None) -> int:
+def group_bytes(memory: int, columns: int, asked: int | None) -> int:
     """The most bytes of values of a group. memory: bytes that a job may take. asked: see GroupSize.nbytes."""
-    most = max(_LEAST_GROUP, memory // _SHARES)
+    most = max(_LEAST_GROUP, _LEAST_OF_COLUMN * columns, memory // _SHARES)
     return most if asked is None else min(most, asked)
 
 
