@@ -18,7 +18,6 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables.images import fixed_images, line_images, uint64_images
 from gpumerge_cli.formats.tables.items import Form
-from gpumerge_cli.formats.tables.key_columns import key_array
 from gpumerge_cli.formats.tables.references import END, WHOLE, references
 from gpumerge_cli.formats.tables.table import Table
 from gpumerge_cli.order.rules import MARK
@@ -108,7 +107,7 @@ def items_of_rows(
     for batch in batches:
         for group, low, high in _pieces(table, at, batch.num_rows):
             piece = batch.slice(low - at, high - low)
-            images = _Images(form, [key_array(key.column, piece) for key in form.keys])
+            images = _Images(form, form.values(piece))
             begins, ends = low == table.starts[group], high == table.starts[group + 1]
             least, greatest = apart.ranges[group]
             if (begins and images.first_key(0) < least) or (ends and images.first_key(-1) > greatest):

@@ -124,12 +124,17 @@ class Form:
             return bytes(np.array([int.from_bytes(image, "big"), *found], np.uint64))
         return image + bytes(found)
 
-    def items(self, rows: Any, found: Any) -> Any:
-        """The items of rows as one buffer of bytes. rows: a RecordBatch or Table with the keys. found: references."""
+    def values(self, rows: Any) -> list[Any]:
+        """The values of each key, see key_array. Raises ValueError for nulls where images have no place for them."""
         arrays = [key_array(key.column, rows) for key in self.keys]
         for key, array in zip(self.keys, arrays, strict=True):
             if self.is_fixed and not key.nullable and array.null_count:
                 raise ValueError(f"its statistics say that {key.name} has no nulls, and there are some")
+        return arrays
+
+    def items(self, rows: Any, found: Any) -> Any:
+        """The items of rows as one buffer of bytes. rows: a RecordBatch or Table with the keys. found: references."""
+        arrays = self.values(rows)
         if self.native:
             made = np.empty((len(found), 2), np.uint64)
             made[:, 0] = uint64_images(self.keys[0].column, arrays[0])
