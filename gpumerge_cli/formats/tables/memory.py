@@ -16,8 +16,8 @@ _BATCH = 2 << 20
 def keep_freed_memory(*, large: bool) -> None:
     """Make glibc use freed memory again rather than return it to the system, for the rest of the process.
 
-    large: blocks of up to 32 MiB, else of 2 MiB, which is a column of a batch. A sort, whose memory has a limit, takes a
-    sixth longer with blocks of 1 MiB, and a fourth more memory with large ones. With other C libraries this does
+    large: blocks of up to 32 MiB, else of 2 MiB, which is a column of a batch. A sort, whose memory has a limit, takes
+    a sixth longer with blocks of 1 MiB, and a fourth more memory with large ones. With other C libraries this does
     nothing.
     """
     if HAS_GLIBC:
