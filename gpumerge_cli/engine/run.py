@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
+from logging import getLogger
 from typing import TYPE_CHECKING, TypeAlias
 
 from gpumerge_cli.compiling import timed
@@ -218,8 +219,11 @@ class _Running:
         if outcome.rest is not None:
             outcome = self._go_on(work, outcome, outcome.rest)
         if operation.margin is not None and operation.margin.total is not None:
-            end = inputs.order.end[0]
-            self.output.end_with(operation.margin.last_line(outcome.counts, outcome.dropped, end), outcome)
+            line = operation.margin.last_line(outcome.counts, outcome.dropped)
+            if operation.margin.columns_apart:
+                getLogger("gpumerge").warning("gpumerge: %s", line.decode())
+            else:
+                self.output.end_with(line + inputs.order.end, outcome)
         for source in inputs.sources:
             source.check_unchanged()
         return outcome

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
 from gpumerge_cli.formats.tables.dictionaries import table_of
+from gpumerge_cli.formats.tables.numbered import NumberColumn, with_column
 from gpumerge_cli.formats.tables.references import (
     END,
     WHOLE,
@@ -27,8 +28,6 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
 
-COUNT = "count"
-"""The column of the numbers of equal rows."""
 _FEW = 1 << 16
 """Numbers below it are sorted by their digits."""
 
@@ -67,8 +66,8 @@ class Gather:
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
-        self.has_counts = False
-        """Whether an output has a column of the numbers of equal rows, too."""
+        self.numbered: NumberColumn | None = None
+        """The column of an output that is made of numbers, if it has one."""
         self.group_rows = group_rows
         self._name = tables[0].name
         self.settings = settings
@@ -87,7 +86,7 @@ class Gather:
     @property
     def output_schema(self) -> pa.Schema:
         """The columns of an output."""
-        return self.schema.append(pa.field(COUNT, pa.int64())) if self.has_counts else self.schema
+        return self.schema if self.numbered is None else with_column(self.schema, self.numbered)
 
     def parts(self, found: NDArray[np.uint64], most: int) -> Iterator[NDArray[np.uint64] | WholeGroup]:
         """References by parts: at most so many of rows, or a whole group."""

@@ -10,7 +10,8 @@ import pyarrow as pa
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
-from gpumerge_cli.formats.tables.gather import COUNT, Gather, WholeGroup
+from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
+from gpumerge_cli.formats.tables.numbered import add_column
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
@@ -47,13 +48,17 @@ class RowSink(ItemSink):
         self._waiting: list[Any] = []
         self._write(writer.head)
 
-    def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
-        """See Sink. counts: the numbers of equal items, if they are a column."""
+    def encode(self, data: Bytes, numbers: Bytes | None = None) -> RowPiece:
+        """See Sink. numbers: those of the items, if a column is made of them."""
         parts: list[tuple[Any, bool]] = []
-        if counts is not None:
-            found, numbers = self._gather.references(data), np.array(np.frombuffer(counts, np.int64))
+        if numbers is not None:
+            assert self._gather.numbered is not None, "the engine has numbers for a column"
+            found, of_rows = self._gather.references(data), np.array(np.frombuffer(numbers, np.int64))
+            kept = self._gather.numbered.kept(of_rows)
+            if kept is not None:
+                found, of_rows = found[kept], of_rows[kept]
             edges = range(0, len(found), self._rows)
-            some = [(found[at : at + self._rows], numbers[at : at + self._rows]) for at in edges]
+            some = [(found[at : at + self._rows], of_rows[at : at + self._rows]) for at in edges]
             return RowPiece([self._gathered(*one) for one in some], len(data))
         for part in self._gather.parts(self._gather.references(data), self._rows):
             if not isinstance(part, WholeGroup):
@@ -64,11 +69,11 @@ class RowSink(ItemSink):
                 parts += map(self._gathered, part.references(self._rows))
         return RowPiece(parts, len(data))
 
-    def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
-        """The rows of some references, encoded if they are enough for a group. counts: those of the rows."""
+    def _gathered(self, found: Any, numbers: Any = None) -> tuple[Any, bool]:
+        """The rows of some references, encoded if they are enough for a group. numbers: those of the rows."""
         rows = self._gather.rows(found)
-        if counts is not None:
-            rows = rows.append_column(COUNT, pa.array(counts))
+        if self._gather.numbered is not None:
+            rows = add_column(rows, self._gather.numbered, numbers)
         whole = len(found) * _LEAST >= self._rows
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
