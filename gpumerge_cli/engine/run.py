@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
-from logging import getLogger
 from typing import TYPE_CHECKING, TypeAlias
 
 from gpumerge_cli.compiling import timed
@@ -221,6 +220,8 @@ class _Running:
         if operation.margin is not None and operation.margin.total is not None:
             line = operation.margin.last_line(outcome.counts, outcome.dropped)
             if operation.margin.columns_apart:
+                from logging import getLogger  # not on the way of other jobs
+
                 getLogger("gpumerge").warning("gpumerge: %s", line.decode())
             else:
                 self.output.end_with(line + inputs.order.end, outcome)

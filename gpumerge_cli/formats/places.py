@@ -1,4 +1,4 @@
-"""What is common to columns that say which of two inputs hold an item, where items have names for their fields."""
+"""The column of compare, where items have names for their fields: it says which of two inputs hold an item."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ COMMANDS = (
         "first. The output is that of comm in the C locale or in that of --locale, byte for byte. A byte order mark "
         "ahead of the first line is no part of that line. The options of order allow other orders than comm's. Rows of "
         "tables get a column found_in instead, and JSON Lines a member: its value is first, second or both. CSV "
-        "(--csv, or --field) and binary items need -12, -13 or -23. Both files must be sorted; disorder is an error. "
+        "(--csv, --field) and binary items need -12, -13 or -23. Both files must be sorted; disorder is an error. "
         "Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_COMPARE,
