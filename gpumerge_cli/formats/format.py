@@ -241,6 +241,9 @@ class Purpose:
     """Whether the order of rows is checked."""
     margin: Margin | None = None
     """The text and columns beside items of the output, before a format prepares them."""
+    most: int | None = None
+    """The most items of each input that can be among those that are wanted: its first ones, or with a negative number
+    its last ones. None for all."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
 

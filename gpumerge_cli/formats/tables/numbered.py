@@ -42,7 +42,7 @@ class CountColumn:
 
 
 class PlaceColumn:
-    """Which of two inputs hold a row. See NumberColumn. margin: with columns, None for those that are left out."""
+    """The inputs, of two, that hold a row. See NumberColumn. margin: its columns are None where rows are left out."""
 
     field = pa.field(PLACE_TITLE, pa.string(), nullable=False)
     at = 0

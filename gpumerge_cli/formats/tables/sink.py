@@ -10,7 +10,7 @@ import pyarrow as pa
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
-from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
+from gpumerge_cli.formats.tables.gather import Gather, Wanted, WholeGroup
 from gpumerge_cli.formats.tables.numbered import add_column
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
@@ -53,24 +53,24 @@ class RowSink(ItemSink):
         parts: list[tuple[Any, bool]] = []
         if numbers is not None:
             assert self._gather.numbered is not None, "the engine has numbers for a column"
-            found, of_rows = self._gather.references(data), np.array(np.frombuffer(numbers, np.int64))
+            found, of_rows = self._gather.wanted(data), np.array(np.frombuffer(numbers, np.int64))
             kept = self._gather.numbered.kept(of_rows)
             if kept is not None:
-                found, of_rows = found[kept], of_rows[kept]
+                found, of_rows = found.kept(kept), of_rows[kept]
             edges = range(0, len(found), self._rows)
-            some = [(found[at : at + self._rows], of_rows[at : at + self._rows]) for at in edges]
+            some = [(found.part(at, at + self._rows), of_rows[at : at + self._rows]) for at in edges]
             return RowPiece([self._gathered(*one) for one in some], len(data))
-        for part in self._gather.parts(self._gather.references(data), self._rows):
+        for part in self._gather.parts(self._gather.wanted(data), self._rows):
             if not isinstance(part, WholeGroup):
                 parts.append(self._gathered(part))
             elif self._writer.takes(part.table, part.group):
                 parts.append((part, True))
             else:
-                parts += map(self._gathered, part.references(self._rows))
+                parts += map(self._gathered, part.wanted(self._rows))
         return RowPiece(parts, len(data))
 
-    def _gathered(self, found: Any, numbers: Any = None) -> tuple[Any, bool]:
-        """The rows of some references, encoded if they are enough for a group. numbers: those of the rows."""
+    def _gathered(self, found: Wanted, numbers: Any = None) -> tuple[Any, bool]:
+        """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
         rows = self._gather.rows(found)
         if self._gather.numbered is not None:
             rows = add_column(rows, self._gather.numbered, numbers)

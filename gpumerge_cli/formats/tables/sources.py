@@ -50,11 +50,17 @@ class _Named(Table):
         """The table as its file has it, without the column."""
         return self._table.file
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether values have another form in the file: a column is not there."""
+        return True
+
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
-        """See Table. Columns by name are those of the file."""
-        _, names, number = self._of
-        for batch in self._table.batches(columns, group, rows):
-            if columns is not None:
+        """See Table."""
+        title, names, number = self._of
+        has_title = columns is None or title in columns
+        for batch in self._table.batches(self._of_file(columns), group, rows):
+            if not has_title:
                 yield batch
                 continue
             column = pa.DictionaryArray.from_arrays(np.full(batch.num_rows, number, np.int32), names)
@@ -67,7 +73,8 @@ class _Named(Table):
 
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
-        return self._table.bytes_of_rows(columns) + (_BYTES * self.rows if columns is None else 0)
+        of_names = _BYTES * self.rows if columns is None or self._of[0] in columns else 0
+        return self._table.bytes_of_rows(self._of_file(columns)) + of_names
 
     def check_read(self, rows: int) -> None:
         """See Table."""
@@ -80,3 +87,6 @@ class _Named(Table):
     def again(self) -> Table:
         """See Table."""
         return _Named(self._table.again(), *self._of)
+
+    def _of_file(self, columns: Sequence[str] | None) -> Sequence[str] | None:
+        return None if columns is None else [name for name in columns if name != self._of[0]]
