@@ -74,16 +74,20 @@ class Plan(Generic[AnyChunk]):
     """Chunks that partition every input and the output, in output order. Pure data: may be pickled or printed."""
 
     chunks: tuple[AnyChunk, ...]
+    in_rows: bool = False
+    """Whether its chunks are in rows, see FileChunk.in_rows."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the whole output, or its rows, see FileChunk.in_rows."""
+        """Bytes of the whole output, or its rows."""
         return sum(chunk.nbytes for chunk in self.chunks)
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain values, for JSON: per chunk its place in the output and its range of every input."""
-        in_rows = any(isinstance(chunk, FileChunk) and chunk.in_rows for chunk in self.chunks)
-        return {"items" if in_rows else "nbytes": self.nbytes, "chunks": [chunk.as_dict() for chunk in self.chunks]}
+        return {
+            "items" if self.in_rows else "nbytes": self.nbytes,
+            "chunks": [chunk.as_dict() for chunk in self.chunks],
+        }
 
 
 class Planner:

@@ -19,7 +19,8 @@ class FilePlaces:
     def __init__(self, inputs: Inputs) -> None:
         self._sources = inputs.sources
         self._shown = inputs.written.shown
-        self._in_rows = inputs.written.rows is not None
+        self.in_rows = inputs.written.rows is not None
+        """Whether files have rows, whose places are no bytes."""
         self._known = [[(0, 0)] for _ in inputs.sources]
 
     def ahead(self, number: int, position: int) -> int:
@@ -42,7 +43,7 @@ class FilePlaces:
 
         None if that is unknown, or the file has rows instead.
         """
-        if self._in_rows:
+        if self.in_rows:
             return None
         source = self._sources[number]
         if not isinstance(source, LineSource):
@@ -57,7 +58,7 @@ class FilePlaces:
     def piece(self, chunk: Chunk) -> FileChunk:
         """A chunk of the sources as it lies in the files, and in the output. Raises InputError if that is unknown."""
         ends = list(enumerate(chunk.ranges))
-        if self._in_rows:  # each row has an item
+        if self.in_rows:  # each row has an item
             rows = tuple((self._sources[at].count(low), self._sources[at].count(high)) for at, (low, high) in ends)
             start, stop = (sum(one[at] for one in rows) for at in (0, 1))
             return FileChunk(rows, start, stop - start, in_rows=True)

@@ -331,4 +331,5 @@ def plan_files(job: Job) -> Plan[FileChunk]:
         backend = team.backend
         chunk_bytes = team.chunk_budget(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
         places = FilePlaces(inputs)
-        return Plan(tuple(places.piece(chunk) for (span,) in work.planner.spans(chunk_bytes) for chunk in span))
+        spans = work.planner.spans(chunk_bytes)
+        return Plan(tuple(places.piece(chunk) for (span,) in spans for chunk in span), places.in_rows)

@@ -76,6 +76,14 @@ class _Named(Table):
         of_names = _BYTES * self.rows if columns is None or self._of[0] in columns else 0
         return self._table.bytes_of_rows(self._of_file(columns)) + of_names
 
+    def largest_rows(self, nbytes: int) -> float:
+        """See Table."""
+        return self._table.largest_rows(nbytes) + _BYTES
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """See Table."""
+        return self._table.open_bytes(self._of_file(columns))
+
     def check_read(self, rows: int) -> None:
         """See Table."""
         self._table.check_read(rows)

@@ -40,7 +40,8 @@ def by(*fields: str) -> Items:
 
 def sorted_file(drawn: Drawn, rows: int, path: Path) -> str:
     """A file of random rows in order. They are written twice, since files may change values, and so their order."""
-    return drawn.write(drawn.ordered(read(drawn.write(drawn.table(rows), path))), path)
+    unsorted = drawn.write(drawn.table(rows), path.with_name(f"{path.name}u"))
+    return drawn.write(drawn.ordered(read(unsorted)), path)
 
 
 def with_first(table: pa.Table, title: str, values: Sequence[str]) -> pa.Table:
