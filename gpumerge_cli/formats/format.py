@@ -241,6 +241,8 @@ class Purpose:
     """Whether the order of rows is checked."""
     margin: Margin | None = None
     """The text and columns beside items of the output, before a format prepares them."""
+    only_checks: bool = False
+    """Whether nothing else is done with them, and equal rows are in order."""
     most: int | None = None
     """The most items of each input that can be among those that are wanted: its first ones, or with a negative number
     its last ones. None for all."""

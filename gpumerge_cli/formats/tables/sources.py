@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.tables.table import Table
+from gpumerge_cli.formats.tables.table import Stored, Table
 from gpumerge_cli.units import quoted_value
 
 _BYTES = 4
@@ -75,6 +75,11 @@ class _Named(Table):
         """See Table."""
         of_names = _BYTES * self.rows if columns is None or self._of[0] in columns else 0
         return self._table.bytes_of_rows(self._of_file(columns)) + of_names
+
+    @property
+    def stored(self) -> Stored:
+        """See Table."""
+        return self._table.stored
 
     def largest_rows(self, nbytes: int) -> float:
         """See Table."""
