@@ -126,6 +126,17 @@ def are_binary(options: OrderOptions | JoinOptions, files: Sequence[str], *, of_
     return options.names_binary or (not of_text and binary_by_suffix(files) != "")
 
 
+def are_tables(options: JoinOptions, files: Sequence[str]) -> bool:
+    """Whether --format, or the suffix of one of `files`, says a format of typed columns."""
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds.lookup import format_named, format_of_suffix
+
+    if options.format is not None:
+        return format_named(options.format).holds == "rows"
+    found = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
+    return any(one is not None and one.holds == "rows" for one in found)
+
+
 def chosen_format(named: str | None, files: Sequence[str], columns: FormatChoice) -> FormatChoice:
     """The format of `files`.
 

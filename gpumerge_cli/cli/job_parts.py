@@ -25,6 +25,7 @@ from gpumerge_cli.cli.options.groups import (
     DeviceOptions,
     InputOptions,
     LaunchOptions,
+    LineOptions,
     OrderOptions,
     OutputOptions,
     RecordOptions,
@@ -103,9 +104,14 @@ def nulls_of_columns(options: OrderOptions, keys: SelectedKeys) -> Literal["firs
 
 def kinds_of_columns(options: OrderOptions, keys: SelectedKeys, files: Sequence[str]) -> tuple[LineKey, ...]:
     """See Items.kinds. Raises as with_parameters does."""
-    if not keys.fields:
+    return kinds_of(options, keys.fields, files)
+
+
+def kinds_of(options: LineOptions, fields: Sequence[str], files: Sequence[str]) -> tuple[LineKey, ...]:
+    """See Items.kinds. fields: the texts that name keys which are typed columns. Raises as with_parameters does."""
+    if not fields:
         return ()
-    words = [word for text in keys.fields for word in split_columns(text)]
+    words = [word for text in fields for word in split_columns(text)]
     written = [word.rpartition(":")[2] for word in words if ":" in word]
     symbols = {symbol for one in written if is_symbols(one) for symbol in symbols_of(one)}
     named = tuple(LineKey(kind.name) for kind in KINDS if kind.symbol in symbols and not kind.draws)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import are_binary, binary_by_suffix, chosen_format, named_by_path, requested_columns
+from gpumerge_cli.cli.chosen_format import are_binary, are_tables, binary_by_suffix, chosen_format, requested_columns
 from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.record_joins import RecordJoin
+    from gpumerge_cli.order.row_joins import JoinRequest
 
 _LINE_END = b"\n"
 _UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
@@ -47,23 +48,23 @@ def job_of(options: JoinOptions) -> Job:
         more = in_words if options.columns and len(names) > 2 else ""
         raise UsageError(named, way_out=f"a join takes two, A and B{more}")
     options = without_line_settings(options, names)
-    _refuse_paths(options, names)
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))
-    items, rules = _of_records(options, names) if are_binary(options, names) else _of_lines(options, names)
+    items, rules = _items_and_rules(options, names)
     operation = Operation(equals=Equals.JOIN, join=rules)
     destination = Destination(output, durable=options.fsync, compression=options.compression)
     return Job(names, items, operation, destination, resources(options))
 
 
-def _refuse_paths(options: JoinOptions, names: tuple[str, ...]) -> None:
-    """Raise UsageError if keys would be named by paths, in a format whose items are not joined."""
-    by_path = named_by_path(options, names).name if options.field or options.format is not None else None
-    if by_path is not None:
-        from gpumerge_cli.formats.kinds.lookup import format_named
+def _items_and_rules(
+    options: JoinOptions, names: tuple[str, ...]
+) -> tuple[Items, Join] | tuple[Items, RecordJoin] | tuple[Items, JoinRequest]:
+    """The items and the rules by the options. Raises UsageError, or InputError for a header."""
+    if are_tables(options, names):
+        from gpumerge_cli.cli.join_rows import of_tables
 
-        what = f"{format_named(by_path).word} cannot be joined"
-        raise UsageError(what, way_out="write the files as CSV first, or join lines as text by --format text")
+        return of_tables(options, names)
+    return _of_records(options, names) if are_binary(options, names) else _of_lines(options, names)
 
 
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
@@ -102,7 +103,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
         separator=separator,
         between=between,
         quotes=options.quote_rule,
-        shows=_shows(options),
+        shows=shown_items(options),
         columns=keys.chosen.columns,
         auto=keys.chosen.auto or of_columns,
         refuses_more=of_columns,
@@ -121,7 +122,7 @@ def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Re
     from gpumerge_cli.formats.registry import binary_error
     from gpumerge_cli.order.record_joins import RecordJoin
 
-    option = next((name for name, value in _of_lines_alone(options).items() if value), None)
+    option = next((name for name, value in of_lines_alone(options).items() if value), None)
     if option is not None:
         if option != _COLUMNS_OPTION and options.format is None and (binary := binary_by_suffix(names)):
             raise binary_error(binary, option)
@@ -134,7 +135,7 @@ def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Re
     items = Items(
         options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),
     )  # fmt: skip
-    return items, RecordJoin(_shows(options), _filler(options.empty))
+    return items, RecordJoin(shown_items(options), _filler(options.empty))
 
 
 def _sizes(options: JoinOptions) -> tuple[int | None, int | None]:
@@ -147,7 +148,7 @@ def _offsets(options: JoinOptions) -> tuple[int | None, int | None]:
     return two_numbers(options.key_offset, "--key-offset", 0)
 
 
-def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
+def of_lines_alone(options: JoinOptions) -> dict[str, object]:
     """The values of options that do not apply to records."""
     return {
         "--field-separator": options.field_separator,
@@ -192,7 +193,8 @@ def _separators(text: str | None, *, zero_terminated: bool) -> tuple[bytes | Non
     return separator, separator
 
 
-def _shows(options: JoinOptions) -> int:
+def shown_items(options: JoinOptions) -> int:
+    """The items that are written, a sum of PAIRS and the others."""
     if options.type is None:
         shows = 0 if options.only_unpaired else PAIRS
         for number in (*options.unpaired, *options.only_unpaired):

@@ -20,8 +20,8 @@ from gpumerge_cli.formats.format import Column, Counted, Format, Layout, Prepare
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import open_input
+from gpumerge_cli.formats.tables.group_sizes import piece_of, rows_of_group
 from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
-from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 
@@ -35,18 +35,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.table import Table, TableWriter
     from gpumerge_cli.order.equals import Margin
 
-MOST_ROWS = 1 << 18
-"""The most rows of a group that is written."""
-GROUP_BYTES = 128 << 20
-"""The most bytes of values of a group that is written."""
-_LEAST_PIECE = 1 << 16
-"""The least items that are merged at once, which may become several groups."""
-_SHARES = 16
-"""A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
-_LEAST_GROUP = 1 << 20
-"""The bytes of values of a group, however small the memory is."""
-_LINE_BYTES = 32
-"""About the bytes of an item that is a line."""
 _LEAST_MEMORY = 1 << 16
 """Bytes that a sort takes which is to use temporary files."""
 
@@ -55,7 +43,7 @@ class RowFormat(Format):
     """A format of rows."""
 
     holds = "rows"
-    joins = False
+    joins_by_request = True
     changed = "tables yet"
     in_cluster = False
     word = untyped_items = "rows"
@@ -92,6 +80,10 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.references import check_rows
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
+        if layout.purpose.join is not None:
+            from gpumerge_cli.formats.tables.joined_tables import joined_tables
+
+            return joined_tables(opened, layout, layout.purpose.join, progress)
         first = opened[0].table
         tables = alike([source.table for source in opened])
         for source, table in zip(opened, tables, strict=True):
@@ -102,9 +94,10 @@ class RowFormat(Format):
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
-        rows = _rows_of_group(tables, layout.purpose)
-        order = form.order(piece=0)
-        order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
+        rows = rows_of_group(
+            sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables), layout.purpose
+        )
+        order = form.order(piece_of(form, rows))
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
@@ -214,11 +207,3 @@ def _sorted(
     gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
-
-
-def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
-    """The rows of a group of the output."""
-    rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
-    size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
-    most_bytes = min(max(_LEAST_GROUP, purpose.memory // _SHARES), size.nbytes or nbytes)
-    return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))

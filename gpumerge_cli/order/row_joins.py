@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRED_A, PAIRS
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import MARK
 
 

@@ -27,7 +27,7 @@ class JsonLines(Format):
     about = "JSON Lines, whose keys are named by paths"
     word = "JSON Lines"
     option = "--format jsonl"
-    joins = False
+    joins_by_request = True
     named_by_path = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
     changed = "JSON Lines"

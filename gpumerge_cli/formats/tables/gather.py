@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,8 @@ class Gather:
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
+        self.piece_bytes = inf
+        """The bytes of rows that are made of a piece before they are written."""
         self.has_counts = False
         """Whether an output has a column of the numbers of equal rows, too."""
         self.group_rows = group_rows

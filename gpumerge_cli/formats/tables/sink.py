@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,9 @@ import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, without_dictionaries
 from gpumerge_cli.formats.tables.gather import COUNT, Gather, WholeGroup
+from gpumerge_cli.formats.tables.join_gather import JoinGather
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
@@ -21,7 +24,7 @@ _LEAST = 4
 class RowPiece:
     """Rows of an output, as groups that are encoded, or as rows that wait for others."""
 
-    def __init__(self, parts: list[tuple[Any, bool]], nbytes: int) -> None:
+    def __init__(self, parts: Iterable[tuple[Any, bool]], nbytes: int) -> None:
         self.parts = parts
         """(an encoded group or a WholeGroup that is copied, True) or (a table, False)."""
         self._nbytes = nbytes
@@ -36,7 +39,7 @@ class RowSink(ItemSink):
     gather: finds the rows. writer: makes the file.
     """
 
-    def __init__(self, output: Any, gather: Gather, writer: TableWriter, *, line_end: int | None) -> None:
+    def __init__(self, output: Any, gather: Gather | JoinGather, writer: TableWriter, *, line_end: int | None) -> None:
         super().__init__(output, compress=lambda data: data, line_end=line_end)
         self.seekable = False
         self._gather = gather
@@ -49,27 +52,38 @@ class RowSink(ItemSink):
 
     def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
         """See Sink. counts: the numbers of equal items, if they are a column."""
-        parts: list[tuple[Any, bool]] = []
         if counts is not None:
             found, numbers = self._gather.references(data), np.array(np.frombuffer(counts, np.int64))
             edges = range(0, len(found), self._rows)
             some = [(found[at : at + self._rows], numbers[at : at + self._rows]) for at in edges]
             return RowPiece([self._gathered(*one) for one in some], len(data))
-        for part in self._gather.parts(self._gather.references(data), self._rows):
+        rest, parts, nbytes = self._parts(self._gather.references(data)), [], 0
+        for part, size in rest:
+            parts.append(part)
+            nbytes += size
+            if nbytes > self._gather.piece_bytes:
+                break
+        # The rest of a piece that takes too much memory is made as it is written.
+        return RowPiece(chain(parts, (part for part, _ in rest)), len(data))
+
+    def _parts(self, found: Any) -> Iterator[tuple[tuple[Any, bool], int]]:
+        """(a part of RowPiece, about the bytes of its rows) for references."""
+        parts: Iterator[Any] = self._gather.parts(found, self._rows)
+        for part in parts:
             if not isinstance(part, WholeGroup):
-                parts.append(self._gathered(part))
+                yield self._gathered(part), part.nbytes
             elif self._writer.takes(part.table, part.group):
-                parts.append((part, True))
+                yield (part, True), 0
             else:
-                parts += map(self._gathered, part.references(self._rows))
-        return RowPiece(parts, len(data))
+                yield from ((self._gathered(some), 0) for some in part.references(self._rows))
 
     def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
         """The rows of some references, encoded if they are enough for a group. counts: those of the rows."""
-        rows = self._gather.rows(found)
+        gather: Any = self._gather
+        rows = gather.rows(found)
         if counts is not None:
             rows = rows.append_column(COUNT, pa.array(counts))
-        whole = len(found) * _LEAST >= self._rows
+        whole = len(found) * _LEAST >= self._rows or found.nbytes * _LEAST >= self._gather.piece_bytes
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
         if self._checks_utf8:
@@ -84,7 +98,8 @@ class RowSink(ItemSink):
                 self._append(part)
                 continue
             self._waiting.append(part)
-            if sum(table.num_rows for table in self._waiting) >= self._rows:
+            rows = sum(table.num_rows for table in self._waiting)
+            if rows >= self._rows or sum(map(bytes_in_memory, self._waiting)) >= self._gather.piece_bytes:
                 self._flush()
 
     def finish(self, *, nbytes: int | None = None, count: int | None = None, durable: bool = False) -> None:

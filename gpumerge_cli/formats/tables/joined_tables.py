@@ -1,0 +1,99 @@
+"""The join of two tables: items for it, and the way from joined items to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.formats.format import Layout, PreparedSources, Purpose, Written
+from gpumerge_cli.formats.tables.facts import SortedColumn
+from gpumerge_cli.formats.tables.group_sizes import largest_group, piece_of, rows_of_group
+from gpumerge_cli.formats.tables.items import Form
+from gpumerge_cli.formats.tables.join_columns import JoinedColumn, joined_columns, joined_schema
+from gpumerge_cli.formats.tables.join_gather import JoinGather
+from gpumerge_cli.formats.tables.join_keys import JoinedKeys, joined_keys
+from gpumerge_cli.formats.tables.key_columns import KeyColumn
+from gpumerge_cli.formats.tables.references import NO_BYTE, NO_TEXT, check_rows
+from gpumerge_cli.formats.tables.row_sources import OpenedTable, all_items
+from gpumerge_cli.formats.tables.settings import TableSettings
+from gpumerge_cli.formats.tables.table import StoredColumn, Table
+from gpumerge_cli.order.record_joins import JoinRules, RecordJoin
+from gpumerge_cli.order.row_joins import JoinRequest, PayloadJoin
+
+
+def joined_tables(
+    opened: Sequence[OpenedTable], layout: Layout, request: JoinRequest, progress: Callable[[int, float], None]
+) -> PreparedSources:
+    """The items of A and B, and their join. layout: that of A. progress: see Format.prepared. Raises InputError."""
+    tables = [source.table for source in opened]
+    for table in tables:
+        check_rows(table.name, table.rows)
+    keys = joined_keys(tables, layout)
+    pairs = [zip(tables, pair, strict=True) for pair in zip(*keys, strict=True)]
+    nullable = [any(table.may_have_nulls(key.path) for table, key in pair) for pair in pairs]
+    a = Form.of(keys[0], nullable)
+    # A null equals no other one.
+    forms = [a, replace(Form.of(keys[1], nullable), other_nulls=True)]
+    columns = joined_columns(tables, keys, request)
+    schema = joined_schema(columns, tables[max(0, request.only_one)])
+    rows = _rows_of_group(tables, layout.purpose)
+    orders = tuple(form.order(piece_of(form, rows)) for form in forms)
+    settings = _settings(tables, keys, nullable, columns, request, layout.purpose)
+    join: JoinRules
+    if a.is_fixed:
+        join = RecordJoin(request.shows, NO_BYTE, orders)
+        key_bytes, sides = orders[0].width, 1 + join.has_rest
+    else:
+        join = PayloadJoin(request.shows, orders, NO_TEXT)
+        key_bytes, sides = 0, 2
+    gather = JoinGather(
+        tables, columns, schema, key_bytes, sides, rows, largest_group(layout.purpose), layout.purpose.memory // 4,
+        settings,
+    )  # fmt: skip
+    gather.settings = replace(settings, stored=_stored(gather))
+    found = all_items(opened, forms, orders[0], progress, None)
+    return PreparedSources(tuple(found), orders[0], Written(rows=gather), join=join)
+
+
+def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
+    """The rows of a group of the output, if rows are as large as those of both tables on average."""
+    nbytes = sum(table.bytes_of_rows(None) / max(1, table.rows) for table in tables)
+    most = max(1, *(table.rows for table in tables)) ** 2
+    return rows_of_group(most, int(most * nbytes), purpose)
+
+
+def _settings(
+    tables: Sequence[Table],
+    keys: JoinedKeys,
+    nullable: Sequence[bool],
+    columns: Sequence[JoinedColumn],
+    request: JoinRequest,
+    purpose: Purpose,
+) -> TableSettings:
+    """The settings of the output, with the columns by which it is sorted."""
+    side = max(0, request.only_one)
+    found = []
+    is_sorted = purpose.is_ordered
+    for key, may_be_null in zip(keys[side], nullable, strict=True):
+        name = next((column.field.name for column in columns if _is_key(column.places[side], key, tables[side])), None)
+        if not is_sorted or name is None or key.kind:
+            break
+        path = (name, *key.path[1:]) if request.only_one >= 0 else (name,)
+        found.append(SortedColumn(path, key.reverse, key.nulls == "first"))
+        # Behind it, the nulls of A go ahead of those of B.
+        is_sorted = not (may_be_null and all(request.may_lack))
+    return replace(purpose.output, sorted_by=tuple(found), like=tables[side])
+
+
+def _is_key(place: int | KeyColumn | None, key: KeyColumn, table: Table) -> bool:
+    """Whether a column of the output is a key, or the struct that has it."""
+    if isinstance(place, KeyColumn):
+        return place.path == key.path
+    return place is not None and table.schema.field(place).name == key.path[0]
+
+
+def _stored(gather: JoinGather) -> tuple[StoredColumn, ...]:
+    """The forms in which A and B store the columns of the output; () if one does not say it."""
+    found = [one for picked in gather.inputs for one in picked.stored_columns()]
+    names = {one.path[0] for one in found}
+    return tuple(found) if names.issuperset(gather.schema.names) else ()
