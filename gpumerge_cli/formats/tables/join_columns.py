@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.join_keys import JoinedKeys
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, key_array
 from gpumerge_cli.formats.tables.table import StoredColumn, Table, reading
@@ -64,12 +65,13 @@ def _places(tables: Sequence[Table], keys: JoinedKeys, request: JoinRequest) -> 
 
 def _key(name: str, tables: Sequence[Table], keys: JoinedKeys, number: int, may_lack_a: bool) -> JoinedColumn:
     a, b = (its[number] for its in keys)
-    if may_lack_a:
-        return JoinedColumn(pa.field(name, a.type), (a, replace(b, type=a.type)))
-    field = tables[0].schema.field(a.path[0])
-    if len(a.path) > 1 or a.type != (field.type.value_type if pa.types.is_dictionary(field.type) else field.type):
-        return JoinedColumn(pa.field(name, a.type), (a, None))
-    return JoinedColumn(field.with_name(name), (tables[0].schema.get_field_index(a.path[0]), None))
+    field = tables[0].schema.field(a.path[0]).with_name(name)
+    has_type = len(a.path) == 1 and values_type(field.type) == a.type
+    if has_type and not may_lack_a:
+        return JoinedColumn(field, (tables[0].schema.get_field_index(a.path[0]), None))
+    is_extension = has_type and isinstance(field.type, pa.BaseExtensionType) and field.type.storage_type == a.type
+    made = pa.field(name, field.type if is_extension else a.type)
+    return JoinedColumn(made, (a, replace(b, type=a.type) if may_lack_a else None))
 
 
 def joined_schema(columns: Sequence[JoinedColumn], first: Table) -> pa.Schema:

@@ -132,8 +132,11 @@ class JoinGather:
                 return pa.chunked_array([pa.nulls(len(places), type)])
             return _taken(values, places)
         of_a, of_b = part.sides[0].column(a), part.sides[1].column(b)
-        both = pa.chunked_array([*of_a.chunks, *of_b.chunks], type)
-        return _taken(both, np.where(part.places[0] >= 0, part.places[0], part.places[1] + len(of_a)))
+        both = pa.chunked_array([*of_a.chunks, *of_b.chunks], of_a.type)
+        found = _taken(both, np.where(part.places[0] >= 0, part.places[0], part.places[1] + len(of_a)))
+        if not isinstance(type, pa.BaseExtensionType):
+            return found
+        return pa.chunked_array([type.wrap_array(one) for one in found.chunks], type)
 
 
 def _places_in(columns: Sequence[JoinedColumn]) -> list[tuple[int | None, int | None]]:

@@ -31,16 +31,14 @@ def joined_tables(
     keys = joined_keys(tables, layout)
     pairs = [zip(tables, pair, strict=True) for pair in zip(*keys, strict=True)]
     nullable = [any(table.may_have_nulls(key.path) for table, key in pair) for pair in pairs]
-    a = Form.of(keys[0], nullable)
-    # A null equals no other one.
-    forms = [a, replace(Form.of(keys[1], nullable), other_nulls=True)]
+    forms = [replace(Form.of(its, nullable), side=side) for side, its in enumerate(keys)]
     columns = joined_columns(tables, keys, request)
     schema = joined_schema(columns, tables[max(0, request.only_one)])
     rows = _rows_of_group(tables, layout.purpose)
     orders = tuple(form.order(piece_of(form, rows)) for form in forms)
     settings = _settings(tables, keys, nullable, columns, request, layout.purpose)
     join: JoinRules
-    if a.is_fixed:
+    if forms[0].is_fixed:
         join = RecordJoin(request.shows, NO_BYTE, orders)
         key_bytes, sides = orders[0].width, 1 + join.has_rest
     else:
