@@ -10,13 +10,13 @@ from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
-from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys
+from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys, values_format
+from gpumerge_cli.cli.join_options import of_lines_alone, shown_items
 from gpumerge_cli.cli.line_settings import without_line_settings
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.joins import JOIN_TYPES, ONLY_A, ONLY_B, PAIRS, Join
-from gpumerge_cli.order.key_kinds import KINDS
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.row_joins import JoinRequest
 
 _LINE_END = b"\n"
-_UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
 
 
 def run_join(options: JoinOptions) -> None:
@@ -64,6 +63,11 @@ def _items_and_rules(
         from gpumerge_cli.cli.join_rows import of_tables
 
         return of_tables(options, names)
+    by_path = values_format(options, names)
+    if by_path.name is not None:
+        from gpumerge_cli.cli.join_rows import of_values
+
+        return of_values(options, names, by_path)
     return _of_records(options, names) if are_binary(options, names) else _of_lines(options, names)
 
 
@@ -148,22 +152,6 @@ def _offsets(options: JoinOptions) -> tuple[int | None, int | None]:
     return two_numbers(options.key_offset, "--key-offset", 0)
 
 
-def of_lines_alone(options: JoinOptions) -> dict[str, object]:
-    """The values of options that do not apply to records."""
-    return {
-        "--field-separator": options.field_separator,
-        "--line-ends": options.line_ends,
-        options.format_switch: options.format_switch,
-        "--header": options.header,
-        "--header-prefix": options.header_prefix,
-        "--zero-terminated": options.zero_terminated,
-        _COLUMNS_OPTION: options.columns,
-        "--ignore-case": options.ignore_case,
-        "--dictionary-order": options.dictionary_order,
-        **{f"--{kind.option}": kind.letter in options.letters for kind in KINDS if kind.option and kind.joins},
-    }
-
-
 def two_numbers(text: str | None, option: str, least: int) -> tuple[int | None, int | None]:
     """The numbers in "16" or "16,24", for A and for B. Raises UsageError."""
     if text is None:
@@ -191,13 +179,3 @@ def _separators(text: str | None, *, zero_terminated: bool) -> tuple[bytes | Non
         return END if zero_terminated else _LINE_END, _LINE_END
     separator = parse_separator(text)
     return separator, separator
-
-
-def shown_items(options: JoinOptions) -> int:
-    """The items that are written, a sum of PAIRS and the others."""
-    if options.type is None:
-        shows = 0 if options.only_unpaired else PAIRS
-        for number in (*options.unpaired, *options.only_unpaired):
-            shows |= _UNPAIRED[number]
-        return shows
-    return JOIN_TYPES[options.type]

@@ -173,16 +173,16 @@ def json_items(
     and again. Raises InputError for what is not JSON, for a key without order, and for keys of several types.
     """
     keys = tuple(map(json_key, order.keys))
-    images, types = JsonImages(keys), KeyTypes(order.keys, keys)
-    copied = [_copied(source, images, order, partial(progress, number)) for number, source in enumerate(sources)]
-    for source in copied:
-        for number, own in enumerate(source.types):
-            if own is not None:
-                types.add(number, own)
-    for one, named in zip(types.found, order.keys, strict=True):
-        if one is None and any(source.size for source in copied):
-            what = f"no line has a value at {named.name}, so all compare equal by it; check the path"
-            getLogger("gpumerge").warning("gpumerge: %s: warning: %s", copied[0].name, what)
+    count = len(sources)
+    copied, types = copied_lines(sources, [order] * count, [keys] * count, progress)
+    made = value_order(order, keys, types, spelling)
+    return JsonItems(copied, made, partial(lines_of_items, keys=len(keys)))
+
+
+def value_order(
+    order: LineOrder, keys: Sequence[JsonKey], types: Sequence[TypedValue | None], spelling: Spelling
+) -> ValueOrder:
+    """The order of items by keys. order: of the lines, with paths as names. types: those of the values of each key."""
     rules = replace(
         order,
         keys=tuple(line_key(named, key, at) for at, (named, key) in enumerate(zip(order.keys, keys, strict=True))),
@@ -190,10 +190,35 @@ def json_items(
         terminator=NUL,
         spelling=spelling.of(order),
     )
-    pairs = zip(types.found, keys, strict=True)
+    pairs = zip(types, keys, strict=True)
     known = tuple("null" if one is None or key.reads != "values" else one.type for one, key in pairs)
-    finder = KeyFinder(keys, known)
-    return JsonItems(copied, ValueOrder.by_values(rules, finder), partial(lines_of_items, keys=len(keys)))
+    return ValueOrder.by_values(rules, KeyFinder(tuple(keys), known))
+
+
+def copied_lines(
+    sources: Sequence[LineSource],
+    orders: Sequence[LineOrder],
+    keys: Sequence[tuple[JsonKey, ...]],
+    progress: Callable[[int, float], None],
+) -> tuple[list[JsonSource], Sequence[TypedValue | None]]:
+    """(the items of files, which are closed, the first value of each key that has a type).
+
+    orders, keys: those of each file. progress: see json_items. Raises as that does.
+    """
+    types = KeyTypes(orders[0].keys, keys[0])
+    copied = [
+        _copied(source, JsonImages(its), order, partial(progress, number))
+        for number, (source, its, order) in enumerate(zip(sources, keys, orders, strict=True))
+    ]
+    for source in copied:
+        for number, own in enumerate(source.types):
+            if own is not None:
+                types.add(number, own)
+    for one, named in zip(types.found, orders[0].keys, strict=True):
+        if one is None and any(source.size for source in copied):
+            what = f"no line has a value at {named.name}, so all compare equal by it; check the path"
+            getLogger("gpumerge").warning("gpumerge: %s: warning: %s", copied[0].name, what)
+    return copied, types.found
 
 
 def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: Callable[[float], None]) -> JsonSource:
