@@ -1,4 +1,4 @@
-"""What the options of a join mean for items of every kind."""
+"""The options of a join that items of every kind have."""
 
 from __future__ import annotations
 

@@ -16,11 +16,14 @@ from gpumerge_cli.order.row_joins import JoinRequest
 from gpumerge_cli.urls import shown
 
 
-def check_inputs(job: Job) -> None:
+def check_joined(job: Job) -> None:
     """Raise UsageError if the inputs are not two, or if their formats are not joined with each other."""
     if len(job.inputs) != 2:
         raise UsageError(f"{len(job.inputs)} files were named", way_out="a join takes two, A and B")
     layouts = layouts_of(job.inputs, job.items)
+    for name, layout in zip(job.inputs, layouts, strict=True):
+        if not layout.format.joins:
+            raise UsageError(f"{shown(name)} holds {layout.format.word}", way_out="join lines, records or numbers")
     of_request = isinstance(job.operation.join, JoinRequest)
     are_alike = not of_request or layouts[0].format.holds == layouts[1].format.holds
     if are_alike and all(layout.format.joins_by_request == of_request for layout in layouts):

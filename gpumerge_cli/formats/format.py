@@ -55,6 +55,8 @@ class Format(ABC):
     """The words for its items if they have no dtype."""
     option: str = "--format"
     """The option that asks for it."""
+    joins: bool = True
+    """Whether its items can be joined."""
     joins_by_request: bool = False
     """Whether `prepared` makes items for a join, by a JoinRequest. Otherwise a join is one of the items themselves."""
     names_in_header: bool = False

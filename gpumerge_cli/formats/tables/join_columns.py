@@ -80,6 +80,20 @@ def joined_schema(columns: Sequence[JoinedColumn], first: Table) -> pa.Schema:
     return pa.schema([column.field for column in columns], kept or None)
 
 
+def places_in(columns: Sequence[JoinedColumn]) -> list[tuple[int | None, int | None]]:
+    """The number of each column among the picked ones of A and of B; None where it is not picked. See JoinGather."""
+    counts = [0, 0]
+    found = []
+    for column in columns:
+        places: list[int | None] = [None, None]
+        for side, place in enumerate(column.places):
+            if place is not None:
+                places[side] = counts[side]
+                counts[side] += 1
+        found.append((places[0], places[1]))
+    return found
+
+
 class PickedColumns(Table):
     """The columns of a table that go into a join's output, with their names there. side: 0 for A, 1 for B."""
 

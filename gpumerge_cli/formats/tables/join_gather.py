@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
-from gpumerge_cli.formats.tables.join_columns import JoinedColumn, PickedColumns
 from gpumerge_cli.formats.tables.references import joined_rows
 from gpumerge_cli.formats.tables.row_sizes import row_sizes
 from gpumerge_cli.formats.tables.settings import TableSettings
@@ -44,8 +43,9 @@ class JoinedPart:
 class JoinGather:
     """Finds the rows of joined items. Has the attributes and methods of Gather that a RowSink uses.
 
-    tables: A and B. columns: those of the output, with this schema. key_bytes: those of the keys of an item, 0 for
-    lines. sides: the references in an item; it is of A alone if there is one. group_rows, memory, settings: see Gather.
+    inputs: A and B, with the columns that go out. schema: that of the output. places: the number of each of its columns
+    among those of A and of B, None where it has none there. key_bytes: those of the keys of an item, 0 for lines.
+    sides: the references in an item; it is of A alone if there is one. group_rows, memory, settings: see Gather.
     part_bytes: bytes of rows that are made at once.
     """
 
@@ -53,9 +53,9 @@ class JoinGather:
 
     def __init__(
         self,
-        tables: Sequence[Table],
-        columns: Sequence[JoinedColumn],
+        inputs: Sequence[Table],
         schema: pa.Schema,
+        places: Sequence[tuple[int | None, int | None]],
         key_bytes: int,
         sides: int,
         group_rows: int,
@@ -67,12 +67,12 @@ class JoinGather:
         self.settings = settings
         self.group_rows = group_rows
         self.piece_bytes = float(part_bytes)
-        self.inputs = [PickedColumns(table, columns, side) for side, table in enumerate(tables)]
-        self.nbytes = [table.bytes_of_rows(None) for table in tables]
-        self.unlisted = [0] * len(tables)
-        self._name = tables[0].name
+        self.inputs = inputs
+        self.nbytes = [table.file.bytes_of_rows(None) for table in inputs]
+        self.unlisted = [0] * len(inputs)
+        self._name = inputs[0].name
         self._key_bytes, self._sides = key_bytes, sides
-        self._places = _places_in(columns)
+        self._places = places
         kept = KeptMemory(memory, _SIDES)
         self._cursors = [Cursor(table, kept, again=True) for table in self.inputs]
 
@@ -137,20 +137,6 @@ class JoinGather:
         if not isinstance(type, pa.BaseExtensionType):
             return found
         return pa.chunked_array([type.wrap_array(one) for one in found.chunks], type)
-
-
-def _places_in(columns: Sequence[JoinedColumn]) -> list[tuple[int | None, int | None]]:
-    """The number of each column among the picked ones of A and of B; None where it is not picked."""
-    counts = [0] * _SIDES
-    found = []
-    for column in columns:
-        places: list[int | None] = [None] * _SIDES
-        for side, place in enumerate(column.places):
-            if place is not None:
-                places[side] = counts[side]
-                counts[side] += 1
-        found.append((places[0], places[1]))
-    return found
 
 
 def _once(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | range, NDArray[np.int64]]:

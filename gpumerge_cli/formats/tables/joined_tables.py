@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pyarrow as pa
+
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.format import Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.group_sizes import largest_group, piece_of, rows_of_group
 from gpumerge_cli.formats.tables.items import Form
-from gpumerge_cli.formats.tables.join_columns import JoinedColumn, joined_columns, joined_schema
+from gpumerge_cli.formats.tables.join_columns import (
+    JoinedColumn,
+    PickedColumns,
+    joined_columns,
+    joined_schema,
+    places_in,
+)
 from gpumerge_cli.formats.tables.join_gather import JoinGather
 from gpumerge_cli.formats.tables.join_keys import JoinedKeys, joined_keys
 from gpumerge_cli.formats.tables.key_columns import KeyColumn
-from gpumerge_cli.formats.tables.references import NO_BYTE, NO_TEXT, check_rows
+from gpumerge_cli.formats.tables.references import NO_BYTE, NO_ROW, check_rows
 from gpumerge_cli.formats.tables.row_sources import OpenedTable, all_items
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import StoredColumn, Table
@@ -42,13 +50,14 @@ def joined_tables(
         join = RecordJoin(request.shows, NO_BYTE, orders)
         key_bytes, sides = orders[0].width, 1 + join.has_rest
     else:
-        join = PayloadJoin(request.shows, orders, NO_TEXT)
+        join = PayloadJoin(request.shows, orders, NO_ROW)
         key_bytes, sides = 0, 2
+    picked = [PickedColumns(table, columns, side) for side, table in enumerate(tables)]
+    settings = replace(settings, stored=_stored(picked, schema))
     gather = JoinGather(
-        tables, columns, schema, key_bytes, sides, rows, largest_group(layout.purpose), layout.purpose.memory // 4,
-        settings,
+        picked, schema, places_in(columns), key_bytes, sides, rows, largest_group(layout.purpose),
+        layout.purpose.memory // 4, settings,
     )  # fmt: skip
-    gather.settings = replace(settings, stored=_stored(gather))
     found = all_items(opened, forms, orders[0], progress, None)
     return PreparedSources(tuple(found), orders[0], Written(rows=gather), join=join)
 
@@ -90,8 +99,8 @@ def _is_key(place: int | KeyColumn | None, key: KeyColumn, table: Table) -> bool
     return place is not None and table.schema.field(place).name == key.path[0]
 
 
-def _stored(gather: JoinGather) -> tuple[StoredColumn, ...]:
+def _stored(inputs: Sequence[PickedColumns], schema: pa.Schema) -> tuple[StoredColumn, ...]:
     """The forms in which A and B store the columns of the output; () if one does not say it."""
-    found = [one for picked in gather.inputs for one in picked.stored_columns()]
+    found = [one for table in inputs for one in table.stored_columns()]
     names = {one.path[0] for one in found}
-    return tuple(found) if names.issuperset(gather.schema.names) else ()
+    return tuple(found) if names.issuperset(schema.names) else ()

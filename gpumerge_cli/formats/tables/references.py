@@ -84,7 +84,7 @@ def _of_texts(columns: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint64]:
     return found
 
 
-NO_TEXT = b"\xff" * _TEXT
+NO_ROW = b"\xff" * _TEXT
 """Stands for the reference to no row in the joined lines of PayloadJoin."""
 NO_BYTE = b"\xff"
 """The bytes of such a reference in the joined records of RecordJoin."""

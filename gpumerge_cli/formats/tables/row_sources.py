@@ -80,13 +80,13 @@ def all_items(
     *,
     checks: bool = True,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. forms: those of the items of each. apart, checks: see items_of."""
+    """The items of all tables. forms: those of the items of each. apart, checks: see items_of_table."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
         made = []
         for number, one in enumerate(opened):
-            make = partial(items_of, number, one, forms[number], order, partial(progress, number), checks=checks)
+            make = partial(items_of_table, number, one, forms[number], order, partial(progress, number), checks=checks)
             made.append(pool.submit(make, apart[number] if apart else None))
     if all(future.exception() is None for future in made):
         return [future.result() for future in made]
@@ -96,7 +96,7 @@ def all_items(
     raise next(filter(None, (future.exception() for future in made)))
 
 
-def items_of(
+def items_of_table(
     number: int,
     origin: OpenedTable,
     form: Form,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -169,3 +171,120 @@ def test_as_other_programs_join(kind: str, tmp_path: Path, seed: int) -> None:
     sorting = metadata.row_group(0).sorting_columns if len(found) else ()
     by = (len(keys) if kind != "outer" else 1) if len(found) else 0
     assert [one.column_index for one in sorting] == list(range(by))
+
+
+A = {"id": [1, 2, 2, 4], "name": ["a", "b", "c", "d"], "note": ["x"] * 4}
+B = {"town": ["o", "p", "q"], "id": [2, 2, 3], "note": ["z"] * 3}
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[str, str]:
+    for name, columns in (("a", A), ("b", B)):
+        pq.write_table(
+            pa.table(columns).replace_schema_metadata({"pandas": "{}", "own": name}), tmp_path / f"{name}.parquet"
+        )
+    return str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")
+
+
+def test_columns_are_chosen(two: tuple[str, str], tmp_path: Path) -> None:
+    out = str(tmp_path / "o.parquet")
+    assert invoke(["join", "-q", "-j", "id", *two, "--output", out]) == 0
+    assert pq.read_table(out).schema.names == ["id", "name", "note", "town", "note_2"]
+    assert pq.read_schema(out).metadata == {b"own": b"a"}
+    assert (
+        invoke(["join", "-q", "-j", "id", "--type", "left", "-o", "town,0,2.note,1.note", *two, "--output", out]) == 0
+    )
+    found = pq.read_table(out)
+    assert found.schema.names == ["town", "id", "note", "note_2"]
+    assert found.to_pylist()[0] == {"town": None, "id": 1, "note": "x", "note_2": None}
+    assert invoke(["join", "-q", "-j", "id", "-v", "2", *two, "--output", out]) == 0
+    assert pq.read_table(out).to_pylist() == [{"town": "q", "id": 3, "note": "z"}]
+    assert pq.read_schema(out).metadata == {b"own": b"b"}
+    assert invoke(["join", "-q", "-j", "id", "-a", "1", "-v", "2", *two, "--output", out]) == 0
+    assert pq.read_table(out).column("id").to_pylist() == [1, 3, 4]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".arrow", ".arrows", ".parquet"])
+def test_outputs_of_any_format(suffix: str, two: tuple[str, str], tmp_path: Path) -> None:
+    out = tmp_path / f"o{suffix}"
+    assert invoke(["join", "-q", "--on", "id", "--type", "right", *two, "--output", str(out)]) == 0
+    expected = [
+        {"id": number, "name": name, "note": note, "town": town, "note_2": "z"}
+        for number, name, note, town in [
+            (2, "b", "x", "o"), (2, "b", "x", "p"), (2, "c", "x", "o"), (2, "c", "x", "p"), (3, None, None, "q"),
+        ]
+    ]  # fmt: skip
+    if suffix == ".csv":
+        assert out.read_text().splitlines()[1:] == ["2,b,x,o,z", "2,b,x,p,z", "2,c,x,o,z", "2,c,x,p,z", "3,,,q,z"]
+    elif suffix == ".jsonl":
+        import json
+
+        assert [json.loads(line) for line in out.read_text().splitlines()] == expected
+    else:
+        assert read(str(out)).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["-j", "nid"], "a.parquet: -j nid: there is no column 'nid'; did you mean id?"),
+        (["-1", "id", "-2", "town"], "b.parquet: its key, town string, has another type than that of"),
+        (["-1", "id", "-2", "id,town"], "a key of A has 1 column, and one of B has 2 columns"),
+        ([], "rows need a key; name one of their columns as the key (--field): id, name, note"),
+        (["-j", "id", "-e", "x"], "-e x: what a table lacks is null; leave it out"),
+        (["-j", "id", "-t", ","], "--field-separator: it is for text, and the files are tables; leave it out"),
+        (["-j", "id", "-n"], "--numeric-sort: it is for text, and the files are tables"),
+        (["-j", "id", "-o", "note"], "-o note: both files have a field 'note'; write 1.note or 2.note"),
+        (["-j", "id", "-o", "1.9"], "-o 1.9: the header of A has 3 fields"),
+        (["-j", "id:r"], "b.parquet: row group 0, row 2: disorder: 3 comes after 2 by --field id:r; sort it first"),
+    ],
+)
+def test_errors_are_one_line(
+    arguments: list[str], told: str, two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["join", *arguments, *two, "--output", str(tmp_path / "o.parquet")]) == 2
+    error = capfd.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "o.parquet").exists()
+
+
+@pytest.mark.parametrize("name", ["c.csv", "c.jsonl", "c.txt"])
+def test_a_table_beside_another_file(
+    name: str, two: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text('{"id":1}\n')
+    for files in ((two[0], str(tmp_path / name)), (str(tmp_path / name), two[0])):
+        assert invoke(["join", "--field", "id", *files]) == 2
+        assert "a.parquet is a table, and " in capfd.readouterr().err
+
+
+def test_pipes_and_an_input_that_is_the_output(two: tuple[str, str], tmp_path: Path) -> None:
+    with open(two[0], "rb") as given:
+        command = [sys.executable, "-m", "gpumerge_cli", "join", "-q", "--format", "parquet", "-j", "id", "-", two[1]]
+        made = subprocess.run(command, stdin=given, stdout=subprocess.PIPE, check=True).stdout
+    assert pq.read_table(pa.BufferReader(made)).column("town").to_pylist() == ["o", "p"] * 2
+    assert invoke(["join", "-q", "-j", "id", *two, "--output", two[0]]) == 0
+    assert pq.read_table(two[0]).num_rows == 4
+
+
+def test_many_equal_keys_and_large_values_take_bounded_memory(tmp_path: Path) -> None:
+    """Pairs of 100 x 2,000 rows, and one row of 2 MB that has 300 partners: 600 MB of values."""
+    group, large = 100, "x" * (2 << 20)
+    a = pa.table({"k": [1] * group + [2], "text": ["y"] * group + [large]})
+    b = pa.table({"k": [1] * 2000 + [2] * 300, "n": range(2300)})
+    names = [str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]
+    for name, table in zip(names, (a, b), strict=True):
+        pq.write_table(table, name, row_group_size=700)
+    out = str(tmp_path / "o.parquet")
+    command = ["join", "-q", "-j", "k", "-S", "64M", "--compression", "zstd", *names, "--output", out]
+    program = (
+        "import sys; from gpumerge_cli.cli.app import invoke; from gpumerge_cli.engine.resources import peak_memory; "
+        "assert invoke(sys.argv[1:]) == 0; print(peak_memory())"
+    )
+    told = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=True)
+    assert int(told.stdout) < 400 << 20
+    found = pq.ParquetFile(out)
+    assert found.metadata.num_rows == group * 2000 + 300
+    numbers = found.read(["k", "n"])
+    assert numbers.column("n").to_pylist() == [*range(2000)] * group + [*range(2000, 2300)]
