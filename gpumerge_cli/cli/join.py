@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpumerge_cli.cli.chosen_format import are_binary, are_tables, binary_by_suffix, chosen_format, requested_columns
 from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
-from gpumerge_cli.cli.job_parts import resources
+from gpumerge_cli.cli.job_parts import destination_of, resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
 from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys, values_format
 from gpumerge_cli.cli.join_options import of_lines_alone, shown_items
@@ -37,7 +37,7 @@ def run_join(options: JoinOptions) -> None:
 
 def job_of(options: JoinOptions) -> Job:
     """The join that options ask for. Raises GpumergeError."""
-    from gpumerge_cli.engine.job import Destination, Job, Operation
+    from gpumerge_cli.engine.job import Job, Operation
     from gpumerge_cli.order.equals import Equals
 
     names = tuple(options.files)
@@ -51,7 +51,7 @@ def job_of(options: JoinOptions) -> Job:
     check_report_place(options.report, (*names, output))
     items, rules = _items_and_rules(options, names)
     operation = Operation(equals=Equals.JOIN, join=rules)
-    destination = Destination(output, durable=options.fsync, compression=options.compression)
+    destination = destination_of(options, output)
     return Job(names, items, operation, destination, resources(options))
 
 

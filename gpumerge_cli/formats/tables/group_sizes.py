@@ -27,13 +27,15 @@ _LINE_BYTES = 32
 def rows_of_group(rows: int, nbytes: int, purpose: Purpose) -> int:
     """The rows of a group of an output that has so many rows, of so many bytes in memory."""
     size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
-    most_bytes = min(largest_group(purpose), size.nbytes or nbytes)
+    most_bytes = min(group_bytes(purpose), nbytes)
     return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))
 
 
-def largest_group(purpose: Purpose) -> int:
-    """The bytes of values that a group takes in memory at most."""
-    return max(_LEAST_GROUP, purpose.memory // _SHARES)
+def group_bytes(purpose: Purpose) -> int:
+    """The most bytes of values of a group."""
+    size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
+    most = max(_LEAST_GROUP, purpose.memory // _SHARES)
+    return min(most, size.nbytes or most)
 
 
 def piece_of(form: Form, rows: int) -> int:

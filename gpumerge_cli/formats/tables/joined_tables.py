@@ -9,7 +9,7 @@ import pyarrow as pa
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.format import Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.tables.facts import SortedColumn
-from gpumerge_cli.formats.tables.group_sizes import largest_group, piece_of, rows_of_group
+from gpumerge_cli.formats.tables.group_sizes import group_bytes, piece_of, rows_of_group
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.join_columns import (
     JoinedColumn,
@@ -55,7 +55,7 @@ def joined_tables(
     picked = [PickedColumns(table, columns, side) for side, table in enumerate(tables)]
     settings = replace(settings, stored=_stored(picked, schema))
     gather = JoinGather(
-        picked, schema, places_in(columns), key_bytes, sides, rows, largest_group(layout.purpose),
+        picked, schema, places_in(columns), key_bytes, sides, rows, group_bytes(layout.purpose),
         layout.purpose.memory // 4, settings,
     )  # fmt: skip
     found = all_items(opened, forms, orders[0], progress, None)
