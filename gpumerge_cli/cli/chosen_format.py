@@ -59,6 +59,17 @@ def requested_columns(options: OrderOptions | JoinOptions, files: Sequence[str])
     return FormatChoice(switched, "requested" if named is None else "named")
 
 
+def are_tables(options: OrderOptions | JoinOptions, files: Sequence[str]) -> bool:
+    """Whether files are tables, whose columns have names without a header: by --format, else by the suffix of one."""
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, holds_rows
+
+    if options.format is not None or options.given_format_switch:
+        return options.format is not None and holds_rows(options.format)
+    ones = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
+    return any(one is not None and one.holds == "rows" for one in ones)
+
+
 def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str]) -> FormatChoice:
     """The format with columns that the suffix of one of `files` gives, if no option names a format."""
     if options.format is not None:
@@ -124,17 +135,6 @@ def are_binary(options: OrderOptions | JoinOptions, files: Sequence[str], *, of_
     if options.format is not None:
         return not holds_lines(options.format)
     return options.names_binary or (not of_text and binary_by_suffix(files) != "")
-
-
-def are_tables(options: JoinOptions, files: Sequence[str]) -> bool:
-    """Whether --format, or the suffix of one of `files`, says a format of typed columns."""
-    from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import format_named, format_of_suffix
-
-    if options.format is not None:
-        return format_named(options.format).holds == "rows"
-    found = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
-    return any(one is not None and one.holds == "rows" for one in found)
 
 
 def chosen_format(named: str | None, files: Sequence[str], columns: FormatChoice) -> FormatChoice:

@@ -233,6 +233,9 @@ class Purpose:
     """Whether all rows go to one output, so that groups of them may be copied."""
     checks: bool = True
     """Whether the order of rows is checked."""
+    most: int | None = None
+    """The most items of each input that can be among those that are wanted: its first ones, or with a negative number
+    its last ones. None for all."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
     join: JoinRequest | None = None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.formats.tables.apart import Apart
     from gpumerge_cli.formats.tables.facts import TablesFacts
+    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.items import Form
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import Table, TableWriter
@@ -46,6 +47,7 @@ class RowFormat(Format):
     joins_by_request = True
     changed = "tables yet"
     in_cluster = False
+    has_schemas = True
     word = untyped_items = "rows"
 
     def readings(self, items: Items) -> int:
@@ -71,33 +73,33 @@ class RowFormat(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
-        from gpumerge_cli.formats.tables.alike import alike
+        from gpumerge_cli.formats.tables.alike import alike, check_has_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
-        from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
-        from gpumerge_cli.formats.tables.key_columns import key_columns
+        from gpumerge_cli.formats.tables.memory import keep_freed_memory
         from gpumerge_cli.formats.tables.references import check_rows
+        from gpumerge_cli.formats.tables.stated import keys_of_job
 
+        keep_freed_memory(large=layout.purpose.sort is None)
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         if layout.purpose.join is not None:
             from gpumerge_cli.formats.tables.joined_tables import joined_tables
 
             return joined_tables(opened, layout, layout.purpose.join, progress)
         first = opened[0].table
-        tables = alike([source.table for source in opened])
+        tables = alike([source.table for source in opened], layout.items.schema)
         for source, table in zip(opened, tables, strict=True):
             source.table = table
             check_rows(table.name, table.rows)
         try:
-            keys = key_columns(tables[0].schema, layout)
+            keys = keys_of_job(tables, layout)
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
+        check_has_keys(tables, [key.path[0] for key in keys])
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
-        rows = rows_of_group(
-            sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables), layout.purpose
-        )
-        order = form.order(piece_of(form, rows))
+        rows = _rows_of_group(tables, layout.purpose)
+        order = replace(form.order(piece_of(form, rows)), stated=layout.key is None)
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
@@ -107,11 +109,11 @@ class RowFormat(Format):
         forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = all_items(opened, forms, order, progress, apart, checks=checks)
+            found = all_items(opened, forms, order, progress, apart, checks=checks, most=layout.purpose.most)
         except WrongRangeError:
             apart = None
             found = all_items(opened, forms, order, progress, apart)
-        gather = Gather(tables, tables[0].schema, rows, layout.purpose.memory // 4, order.item_bytes, settings)
+        gather = _gather(tables, tables[0].schema, rows, layout.purpose.memory, form, settings)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
@@ -186,7 +188,6 @@ def _sorted(
     settings: TableSettings,
 ) -> PreparedSources:
     """Sorted runs of all rows. rows, settings: see Gather."""
-    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.runs import sorted_runs
 
     assert purpose.sort is not None
@@ -204,6 +205,20 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(source_of(spool(lambda out: None, 0), form, order, first))
-    gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
+    gather = _gather(tables, first.table.schema, rows, purpose.memory, form, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
+
+
+def _gather(
+    tables: Sequence[Table], schema: Any, rows: int, memory: int, form: Form, settings: TableSettings
+) -> Gather:
+    from gpumerge_cli.formats.tables.gather import Gather
+
+    return Gather(tables, schema, rows, memory // 4, form.order(0).item_bytes, settings, form.stated_key(schema))
+
+
+def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
+    """The rows of a group of the output."""
+    rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
+    return rows_of_group(rows, nbytes, purpose)

@@ -65,13 +65,17 @@ class KeptMemory:
 class Cursor:
     """Takes rows from a table.
 
-    again: rows may be asked for more than once, so that only memory limits the batches that are kept.
+    columns: see Table.batches. again: rows may be asked for more than once, so that only memory limits the batches that
+    are kept.
     """
 
-    def __init__(self, table: Table, memory: KeptMemory, *, again: bool = False) -> None:
+    def __init__(
+        self, table: Table, memory: KeptMemory, columns: Sequence[str] | None = None, *, again: bool = False
+    ) -> None:
         self._again = again
         self._table = table
         self._memory = memory
+        self._columns = columns
         self._rows = batch_rows(table, None, memory.batch_bytes)
         self._kept: list[_Kept] = []
         self._batches: Iterator[Any] = iter(())
@@ -86,7 +90,7 @@ class Cursor:
             found = self._taken(rows)
         if sum(batch.num_rows for batch in found) == len(rows):
             return found
-        other = Cursor(self._table.again(), self._memory)
+        other = Cursor(self._table.again(), self._memory, self._columns)
         try:
             return other._taken(rows)
         finally:
@@ -144,7 +148,7 @@ class Cursor:
         starts = self._table.starts
         group = bisect_right(starts, row) - 1
         if not self._begun or (starts[group] > self._end and not self._table.reads_forward):
-            self._batches = self._table.batches(None, group, self._rows)
+            self._batches = self._table.batches(self._columns, group, self._rows)
             self._end = starts[group]
             self._begun = True
 
@@ -177,6 +181,10 @@ class RowsInMemory(Table):
             return list(self._rows.slice(rows.start, len(rows)).to_batches())
         found: list[pa.RecordBatch] = rows_at(self._rows, rows).to_batches()
         return found
+
+    def only(self, columns: Sequence[str]) -> RowsInMemory:
+        """The same rows with some of their columns."""
+        return RowsInMemory(self._rows.select(columns))
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""

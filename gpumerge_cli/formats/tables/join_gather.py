@@ -76,7 +76,7 @@ class JoinGather:
         kept = KeptMemory(memory, _SIDES)
         self._cursors = [Cursor(table, kept, again=True) for table in self.inputs]
 
-    def references(self, items: Bytes) -> NDArray[np.int64]:
+    def wanted(self, items: Bytes) -> NDArray[np.int64]:
         """The rows of A and of B of whole items, int64[items, 2]; -1 for none."""
         found = joined_rows(items, self._key_bytes, self._sides)
         if self._sides == _SIDES:

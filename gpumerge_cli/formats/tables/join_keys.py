@@ -10,13 +10,11 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.record_options import Key
+from gpumerge_cli.formats.tables.common_types import common_type
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, is_text, key_columns
 from gpumerge_cli.formats.tables.table import Table
 
 JoinedKeys = tuple[tuple[KeyColumn, ...], tuple[KeyColumn, ...]]
-_UNITS = ("s", "ms", "us", "ns")
-_MOST_DIGITS, _MOST_DIGITS_OF_128 = 76, 38
-_WIDE_DECIMAL = 256
 
 
 def joined_keys(tables: Sequence[Table], layout: Layout) -> JoinedKeys:
@@ -63,31 +61,13 @@ def _alike(a: KeyColumn, b: KeyColumn, tables: Sequence[Table]) -> tuple[KeyColu
 def common_key_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
     """The type that holds the values of both, so that equal ones have one image; None if there is none."""
     types = pa.types
-    if a == b or types.is_null(b):
+    if a == b:
         return a
-    if types.is_null(a):
-        return b
     if is_text(a) and is_text(b):
         return _common_text(a, b)
-    if types.is_integer(a) and types.is_integer(b):
-        return _common_integer(a, b)
-    if types.is_floating(a) and types.is_floating(b):
-        return max(a, b, key=lambda type: type.bit_width)
-    if types.is_decimal(a) and types.is_decimal(b):
-        return _common_decimal(a, b)
     if types.is_date(a) and types.is_date(b):
         return pa.date32()
-    for is_one in (types.is_timestamp, types.is_time, types.is_duration):
-        if is_one(a) and is_one(b):
-            if types.is_timestamp(a) and (a.tz is None) != (b.tz is None):
-                return None
-            finer, other = (a, b) if _UNITS.index(a.unit) >= _UNITS.index(b.unit) else (b, a)
-            return pa.timestamp(finer.unit, a.tz) if types.is_timestamp(a) else max(finer, other, key=_width)
-    return None
-
-
-def _width(type: pa.DataType) -> int:
-    return int(type.bit_width)
+    return common_type(a, b, widens=True)
 
 
 def _common_text(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
@@ -100,23 +80,3 @@ def _common_text(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
         return None
     fixed = [pa.types.is_fixed_size_binary(one) for one in (a, b)]
     return pa.large_binary() if any(fixed) else a
-
-
-def _common_integer(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
-    signed = [pa.types.is_signed_integer(one) for one in (a, b)]
-    wider = max(a, b, key=_width)
-    if signed[0] == signed[1]:
-        return wider
-    number, unsigned = (a, b) if signed[0] else (b, a)
-    if number.bit_width > unsigned.bit_width:
-        return number
-    return {8: pa.int16(), 16: pa.int32(), 32: pa.int64()}.get(unsigned.bit_width)
-
-
-def _common_decimal(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
-    scale = max(a.scale, b.scale)
-    digits = scale + max(a.precision - a.scale, b.precision - b.scale)
-    if digits > _MOST_DIGITS:
-        return None
-    wide = digits > _MOST_DIGITS_OF_128 or _WIDE_DECIMAL in (a.bit_width, b.bit_width)
-    return pa.decimal256(digits, scale) if wide else pa.decimal128(digits, scale)

@@ -53,11 +53,12 @@ class RowSink(ItemSink):
     def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
         """See Sink. counts: the numbers of equal items, if they are a column."""
         if counts is not None:
-            found, numbers = self._gather.references(data), np.array(np.frombuffer(counts, np.int64))
+            gather: Any = self._gather  # a join has no counts
+            found, numbers = gather.wanted(data), np.array(np.frombuffer(counts, np.int64))
             edges = range(0, len(found), self._rows)
-            some = [(found[at : at + self._rows], numbers[at : at + self._rows]) for at in edges]
+            some = [(found.part(at, at + self._rows), numbers[at : at + self._rows]) for at in edges]
             return RowPiece([self._gathered(*one) for one in some], len(data))
-        rest, parts, nbytes = self._parts(self._gather.references(data)), [], 0
+        rest, parts, nbytes = self._parts(self._gather.wanted(data)), [], 0
         for part, size in rest:
             parts.append(part)
             nbytes += size
@@ -66,19 +67,19 @@ class RowSink(ItemSink):
         # The rest of a piece that takes too much memory is made as it is written.
         return RowPiece(chain(parts, (part for part, _ in rest)), len(data))
 
-    def _parts(self, found: Any) -> Iterator[tuple[tuple[Any, bool], int]]:
-        """(a part of RowPiece, about the bytes of its rows) for references."""
-        parts: Iterator[Any] = self._gather.parts(found, self._rows)
+    def _parts(self, wanted: Any) -> Iterator[tuple[tuple[Any, bool], int]]:
+        """(a part of RowPiece, about the bytes of its rows if they are known) for the rows of items."""
+        parts: Iterator[Any] = self._gather.parts(wanted, self._rows)
         for part in parts:
             if not isinstance(part, WholeGroup):
                 yield self._gathered(part), part.nbytes
             elif self._writer.takes(part.table, part.group):
                 yield (part, True), 0
             else:
-                yield from ((self._gathered(some), 0) for some in part.references(self._rows))
+                yield from ((self._gathered(some), 0) for some in part.wanted(self._rows))
 
     def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
-        """The rows of some references, encoded if they are enough for a group. counts: those of the rows."""
+        """The rows of some items, encoded if they are enough for a group. counts: those of the rows."""
         gather: Any = self._gather
         rows = gather.rows(found)
         if counts is not None:
