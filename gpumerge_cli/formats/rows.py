@@ -7,6 +7,8 @@ A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow,
 
 from __future__ import annotations
 
+import os
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import takewhile
@@ -20,7 +22,7 @@ from gpumerge_cli.formats.format import Column, Counted, Format, Layout, Prepare
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import open_input
-from gpumerge_cli.formats.tables.group_sizes import piece_of, rows_of_group
+from gpumerge_cli.formats.tables.group_sizes import SHARES_OF_READING, bytes_of_piece, rows_of_group, rows_of_piece
 from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.items import Form
     from gpumerge_cli.formats.tables.settings import TableSettings
+    from gpumerge_cli.formats.tables.spooled import Keep
     from gpumerge_cli.formats.tables.table import Table, TableWriter
     from gpumerge_cli.order.equals import Margin
 
@@ -73,7 +76,7 @@ class RowFormat(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
-        from gpumerge_cli.formats.tables.alike import alike, check_has_keys
+        from gpumerge_cli.formats.tables.alike import alike, check_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
         from gpumerge_cli.formats.tables.items import Form
@@ -96,24 +99,28 @@ class RowFormat(Format):
             keys = keys_of_job(tables, layout)
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
-        check_has_keys(tables, [key.path[0] for key in keys])
+        check_keys(tables, [key.path for key in keys])
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
-        order = replace(form.order(piece_of(form, rows)), stated=layout.key is None)
+        nbytes = sum(table.bytes_of_rows(None) for table in tables) / max(1, sum(table.rows for table in tables))
+        piece = rows_of_piece(rows, nbytes, layout.purpose)
+        order = replace(form.order(bytes_of_piece(form, piece)), stated=layout.key is None)
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
         if layout.purpose.sort is not None:
-            return _sorted(opened, form, order, rows, layout.purpose, settings)
+            return _sorted(opened, form, order, rows, piece, layout.purpose, settings)
         apart = self._apart(tables, form, settings) if layout.purpose.copies else None
         forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = all_items(opened, forms, order, progress, apart, checks=checks, most=layout.purpose.most)
+            most, memory = layout.purpose.most, layout.purpose.memory
+            found = all_items(opened, forms, order, progress, apart, memory, checks=checks, most=most)
         except WrongRangeError:
             apart = None
-            found = all_items(opened, forms, order, progress, apart)
-        gather = _gather(tables, tables[0].schema, rows, layout.purpose.memory, form, settings)
+            found = all_items(opened, forms, order, progress, apart, layout.purpose.memory)
+        keep = opened[0].file.beside
+        gather = _gather(tables, tables[0].schema, rows, piece, layout.purpose.memory, form, settings, keep)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
@@ -171,6 +178,9 @@ class RowFormat(Format):
                 where=file.name,
                 way_out="pip install 'gpumerge[tables]'",
             )
+        if "pyarrow" not in sys.modules:
+            # Arrow's own allocator keeps freed memory, up to 100 MB with -S 64M, and takes more time.
+            os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
         try:
             return self.table(file)
         except InputError as error:
@@ -184,10 +194,11 @@ def _sorted(
     form: Form,
     order: FixedRowOrder | TextRowOrder,
     rows: int,
+    piece: int,
     purpose: Purpose,
     settings: TableSettings,
 ) -> PreparedSources:
-    """Sorted runs of all rows. rows, settings: see Gather."""
+    """Sorted runs of all rows. rows, piece, settings: see Gather."""
     from gpumerge_cli.formats.tables.runs import sorted_runs
 
     assert purpose.sort is not None
@@ -205,20 +216,29 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(source_of(spool(lambda out: None, 0), form, order, first))
-    gather = _gather(tables, first.table.schema, rows, purpose.memory, form, settings)
+    gather = _gather(tables, first.table.schema, rows, piece, purpose.memory, form, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
 
 
 def _gather(
-    tables: Sequence[Table], schema: Any, rows: int, memory: int, form: Form, settings: TableSettings
+    tables: Sequence[Table],
+    schema: Any,
+    rows: int,
+    piece: int,
+    memory: int,
+    form: Form,
+    settings: TableSettings,
+    keep: Keep | None = None,
 ) -> Gather:
     from gpumerge_cli.formats.tables.gather import Gather
 
-    return Gather(tables, schema, rows, memory // 4, form.order(0).item_bytes, settings, form.stated_key(schema))
+    memory //= SHARES_OF_READING
+    item_bytes, key = form.order(0).item_bytes, form.stated_key(schema)
+    return Gather(tables, schema, rows, piece, memory, item_bytes, settings, key, keep)
 
 
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
     """The rows of a group of the output."""
     rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
-    return rows_of_group(rows, nbytes, purpose)
+    return rows_of_group(rows, nbytes, len(tables[0].schema), purpose)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.formats.tables.column_paths import values_type
+from gpumerge_cli.formats.tables.column_paths import found_column, values_type
 from gpumerge_cli.formats.tables.join_keys import JoinedKeys
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, key_array
 from gpumerge_cli.formats.tables.table import StoredColumn, Table, reading
@@ -69,8 +69,10 @@ def _key(name: str, tables: Sequence[Table], keys: JoinedKeys, number: int, may_
     has_type = len(a.path) == 1 and values_type(field.type) == a.type
     if has_type and not may_lack_a:
         return JoinedColumn(field, (tables[0].schema.get_field_index(a.path[0]), None))
-    is_extension = has_type and isinstance(field.type, pa.BaseExtensionType) and field.type.storage_type == a.type
-    made = pa.field(name, field.type if is_extension else a.type)
+    found = found_column(tables[0].schema, a.name)
+    own = a.type if found is None else found[1]
+    is_extension = isinstance(own, pa.BaseExtensionType) and own.storage_type == a.type
+    made = pa.field(name, own if is_extension else a.type)
     return JoinedColumn(made, (a, replace(b, type=a.type) if may_lack_a else None))
 
 
@@ -150,6 +152,14 @@ class PickedColumns(Table):
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
         return self._table.bytes_of_rows(self._read())
+
+    def largest_rows(self, nbytes: int) -> float:
+        """See Table."""
+        return self._table.largest_rows(nbytes)
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """See Table."""
+        return self._table.open_bytes(self._read())
 
     def again(self) -> PickedColumns:
         """See Table."""

@@ -15,6 +15,7 @@ from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.references import joined_rows
 from gpumerge_cli.formats.tables.row_sizes import row_sizes
 from gpumerge_cli.formats.tables.settings import TableSettings
+from gpumerge_cli.formats.tables.spooled import Keep
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import values_at
 
@@ -40,13 +41,27 @@ class JoinedPart:
         return JoinedPart(self.sides, [places[low:high] for places in self.places], nbytes)
 
 
+class WantedPairs:
+    """The rows of A and of B that an output takes beside each other: int64[pairs, 2], -1 for none."""
+
+    def __init__(self, rows: NDArray[np.int64]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def copied(self) -> WantedPairs:
+        """The same, in memory of their own."""
+        return self
+
+
 class JoinGather:
     """Finds the rows of joined items. Has the attributes and methods of Gather that a RowSink uses.
 
     inputs: A and B, with the columns that go out. schema: that of the output. places: the number of each of its columns
     among those of A and of B, None where it has none there. key_bytes: those of the keys of an item, 0 for lines.
-    sides: the references in an item; it is of A alone if there is one. group_rows, memory, settings: see Gather.
-    part_bytes: bytes of rows that are made at once.
+    sides: the references in an item; it is of A alone if there is one. group_bytes: the most bytes of a group. Others:
+    see Gather.
     """
 
     has_counts = False
@@ -59,36 +74,39 @@ class JoinGather:
         key_bytes: int,
         sides: int,
         group_rows: int,
-        part_bytes: int,
+        group_bytes: int,
+        piece_rows: int,
         memory: int,
         settings: TableSettings,
+        keep: Keep,
     ) -> None:
         self.schema = self.output_schema = schema
         self.settings = settings
-        self.group_rows = group_rows
-        self.piece_bytes = float(part_bytes)
+        self.group_rows, self.piece_rows = group_rows, piece_rows
+        self.group_bytes = float(group_bytes)
         self.inputs = inputs
         self.nbytes = [table.file.bytes_of_rows(None) for table in inputs]
         self.unlisted = [0] * len(inputs)
         self._name = inputs[0].name
         self._key_bytes, self._sides = key_bytes, sides
         self._places = places
-        kept = KeptMemory(memory, _SIDES)
+        kept = KeptMemory(memory, _SIDES, keep)
         self._cursors = [Cursor(table, kept, again=True) for table in self.inputs]
 
-    def wanted(self, items: Bytes) -> NDArray[np.int64]:
-        """The rows of A and of B of whole items, int64[items, 2]; -1 for none."""
+    def wanted(self, items: Bytes) -> WantedPairs:
+        """The rows of whole items."""
         found = joined_rows(items, self._key_bytes, self._sides)
-        if self._sides == _SIDES:
-            return found
-        return np.concatenate([found, np.full_like(found, -1)], axis=1)
+        if self._sides < _SIDES:
+            found = np.concatenate([found, np.full_like(found, -1)], axis=1)
+        return WantedPairs(found)
 
-    def parts(self, found: NDArray[np.int64], most: int) -> Iterator[JoinedPart]:
-        """References by parts: at most so many, whose rows do not take too many bytes. Raises InputError."""
+    def parts(self, wanted: WantedPairs, most: int) -> Iterator[JoinedPart]:
+        """Rows by parts: at most so many, which do not take too many bytes. Raises InputError."""
+        found = wanted.rows
         for at in range(0, len(found), most):
             with arrow_errors(self._name):
                 part = self._part(found[at : at + most])
-                sizes = None if part.nbytes <= self.piece_bytes and not _repeats(part) else _sizes(part)
+                sizes = None if part.nbytes <= self.group_bytes and not _repeats(part) else _sizes(part)
             if sizes is None:
                 yield part
                 continue
@@ -96,14 +114,15 @@ class JoinGather:
             low = 0
             while low < len(part):
                 ahead = int(ends[low - 1]) if low else 0
-                high = max(low + 1, int(np.searchsorted(ends, ahead + self.piece_bytes, side="right")))
+                high = max(low + 1, int(np.searchsorted(ends, ahead + self.group_bytes, side="right")))
                 yield part.slice(low, high, int(ends[high - 1]) - ahead)
                 low = high
 
     def rows(self, part: JoinedPart) -> pa.Table:
         """The rows of a part; from any thread. Columns may be dictionaries. Raises InputError."""
         with arrow_errors(self._name):
-            columns = [self._column(number, part) for number in range(len(self.schema))]
+            pairs = enumerate(self.schema.types)
+            columns = [_wrapped(self._column(number, part), type) for number, type in pairs]
             fields = [field.with_type(one.type) for field, one in zip(self.schema, columns, strict=True)]
             return pa.Table.from_arrays(columns, schema=pa.schema(fields, self.schema.metadata))
 
@@ -134,9 +153,7 @@ class JoinGather:
         of_a, of_b = part.sides[0].column(a), part.sides[1].column(b)
         both = pa.chunked_array([*of_a.chunks, *of_b.chunks], of_a.type)
         found = _taken(both, np.where(part.places[0] >= 0, part.places[0], part.places[1] + len(of_a)))
-        if not isinstance(type, pa.BaseExtensionType):
-            return found
-        return pa.chunked_array([type.wrap_array(one) for one in found.chunks], type)
+        return found
 
 
 def _once(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | range, NDArray[np.int64]]:
@@ -165,6 +182,13 @@ def _taken(values: Any, places: NDArray[np.int64]) -> Any:
         return values
     is_none = places < 0
     return values_at(values, pa.array(places, mask=is_none if is_none.any() else None))
+
+
+def _wrapped(column: Any, type: pa.DataType) -> Any:
+    """A column as an extension type of its values, if this is one."""
+    if not isinstance(type, pa.BaseExtensionType) or column.type == type:
+        return column
+    return pa.chunked_array([type.wrap_array(one) for one in column.chunks], type)
 
 
 def _repeats(part: JoinedPart) -> bool:

@@ -10,6 +10,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.record_options import Key
+from gpumerge_cli.formats.tables.alike import check_keys
 from gpumerge_cli.formats.tables.common_types import common_type
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, is_text, key_columns
 from gpumerge_cli.formats.tables.table import Table
@@ -29,6 +30,8 @@ def joined_keys(tables: Sequence[Table], layout: Layout) -> JoinedKeys:
         counted = ["1 column" if len(keys) == 1 else f"{len(keys)} columns" for keys in (a, b)]
         what = f"a key of A has {counted[0]}, and one of B has {counted[1]}"
         raise UsageError(what, way_out="name as many for each file")
+    for table, keys in zip(tables, (a, b), strict=True):
+        check_keys([table], [key.path for key in keys])
     pairs = [_alike(*pair, tables) for pair in zip(a, b, strict=True)]
     return tuple(one for one, _ in pairs), tuple(other for _, other in pairs)
 

@@ -9,7 +9,13 @@ import pyarrow as pa
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.format import Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.tables.facts import SortedColumn
-from gpumerge_cli.formats.tables.group_sizes import group_bytes, piece_of, rows_of_group
+from gpumerge_cli.formats.tables.group_sizes import (
+    SHARES_OF_READING,
+    bytes_of_group,
+    bytes_of_piece,
+    rows_of_group,
+    rows_of_piece,
+)
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.join_columns import (
     JoinedColumn,
@@ -42,9 +48,12 @@ def joined_tables(
     forms = [replace(Form.of(its, nullable), side=side) for side, its in enumerate(keys)]
     columns = joined_columns(tables, keys, request)
     schema = joined_schema(columns, tables[max(0, request.only_one)])
-    rows = _rows_of_group(tables, layout.purpose)
-    orders = tuple(form.order(piece_of(form, rows)) for form in forms)
-    settings = _settings(tables, keys, nullable, columns, request, layout.purpose)
+    purpose = layout.purpose
+    nbytes = sum(table.bytes_of_rows(None) / max(1, table.rows) for table in tables)
+    rows = _rows_of_group(tables, nbytes, len(columns), purpose)
+    piece = rows_of_piece(rows, nbytes, purpose)
+    orders = tuple(form.order(bytes_of_piece(form, piece)) for form in forms)
+    settings = _settings(tables, keys, nullable, columns, request, purpose)
     join: JoinRules
     if forms[0].is_fixed:
         join = RecordJoin(request.shows, NO_BYTE, orders)
@@ -55,18 +64,18 @@ def joined_tables(
     picked = [PickedColumns(table, columns, side) for side, table in enumerate(tables)]
     settings = replace(settings, stored=_stored(picked, schema))
     gather = JoinGather(
-        picked, schema, places_in(columns), key_bytes, sides, rows, group_bytes(layout.purpose),
-        layout.purpose.memory // 4, settings,
+        picked, schema, places_in(columns), key_bytes, sides, rows,
+        bytes_of_group(len(columns), purpose), piece, purpose.memory // SHARES_OF_READING, settings,
+        opened[0].file.beside,
     )  # fmt: skip
-    found = all_items(opened, forms, orders[0], progress, None)
+    found = all_items(opened, forms, orders[0], progress, None, purpose.memory)
     return PreparedSources(tuple(found), orders[0], Written(rows=gather), join=join)
 
 
-def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
-    """The rows of a group of the output, if rows are as large as those of both tables on average."""
-    nbytes = sum(table.bytes_of_rows(None) / max(1, table.rows) for table in tables)
+def _rows_of_group(tables: Sequence[Table], nbytes: float, columns: int, purpose: Purpose) -> int:
+    """The rows of a group of the output, if each has so many bytes."""
     most = max(1, *(table.rows for table in tables)) ** 2
-    return rows_of_group(most, int(most * nbytes), purpose)
+    return rows_of_group(most, int(most * nbytes), columns, purpose)
 
 
 def _settings(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -17,16 +17,19 @@ from gpumerge_cli.formats.tables.join_gather import JoinGather
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
+Part = tuple[Any, bool]
 _LEAST = 4
 """A piece of so many times fewer rows than a group waits for others."""
 
 
 class RowPiece:
-    """Rows of an output, as groups that are encoded, or as rows that wait for others."""
+    """Rows of an output: as groups that are encoded, as rows that wait for others, or as what is to be gathered."""
 
-    def __init__(self, parts: Iterable[tuple[Any, bool]], nbytes: int) -> None:
+    def __init__(self, parts: list[Part], left: Iterator[Part], nbytes: int) -> None:
         self.parts = parts
         """(an encoded group or a WholeGroup that is copied, True) or (a table, False)."""
+        self.left = left
+        """Those behind, each made as it is asked for: all together may be larger than the memory."""
         self._nbytes = nbytes
 
     def __len__(self) -> int:
@@ -42,9 +45,10 @@ class RowSink(ItemSink):
     def __init__(self, output: Any, gather: Gather | JoinGather, writer: TableWriter, *, line_end: int | None) -> None:
         super().__init__(output, compress=lambda data: data, line_end=line_end)
         self.seekable = False
-        self._gather = gather
+        self._gather: Any = gather
         self._writer = writer
         self._rows = gather.group_rows
+        self._ahead = max(self._rows, gather.piece_rows)
         self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
         self._at = 0
         self._waiting: list[Any] = []
@@ -52,39 +56,45 @@ class RowSink(ItemSink):
 
     def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
         """See Sink. counts: the numbers of equal items, if they are a column."""
-        if counts is not None:
-            gather: Any = self._gather  # a join has no counts
-            found, numbers = gather.wanted(data), np.array(np.frombuffer(counts, np.int64))
-            edges = range(0, len(found), self._rows)
-            some = [(found.part(at, at + self._rows), numbers[at : at + self._rows]) for at in edges]
-            return RowPiece([self._gathered(*one) for one in some], len(data))
-        rest, parts, nbytes = self._parts(self._gather.wanted(data)), [], 0
-        for part, size in rest:
-            parts.append(part)
-            nbytes += size
-            if nbytes > self._gather.piece_bytes:
+        wanted = self._gather.wanted(data)
+        if len(wanted) > self._ahead:
+            wanted = wanted.copied()
+        numbers = None if counts is None else np.array(np.frombuffer(counts, np.int64))
+        parts: list[Part] = []
+        made, rows = self._made(wanted, numbers), 0
+        for part, is_encoded, count in made:
+            parts.append((part, is_encoded))
+            rows += count
+            if rows >= self._ahead:
                 break
-        # The rest of a piece that takes too much memory is made as it is written.
-        return RowPiece(chain(parts, (part for part, _ in rest)), len(data))
+        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
 
-    def _parts(self, wanted: Any) -> Iterator[tuple[tuple[Any, bool], int]]:
-        """(a part of RowPiece, about the bytes of its rows if they are known) for the rows of items."""
-        parts: Iterator[Any] = self._gather.parts(wanted, self._rows)
-        for part in parts:
+    def _made(self, wanted: Any, counts: Any) -> Iterator[tuple[Any, bool, int]]:
+        """The parts of a piece, and the rows that each has in memory. counts: see _gathered; None for no column."""
+        if counts is not None:
+            for at in range(0, len(wanted), self._rows):
+                some = wanted.part(at, at + self._rows)
+                yield (*self._gathered(some, counts[at : at + self._rows]), self._size(some))
+            return
+        for part in self._gather.parts(wanted, self._rows):
             if not isinstance(part, WholeGroup):
-                yield self._gathered(part), part.nbytes
+                yield (*self._gathered(part), self._size(part))
             elif self._writer.takes(part.table, part.group):
-                yield (part, True), 0
+                yield part, True, 0
             else:
-                yield from ((self._gathered(some), 0) for some in part.wanted(self._rows))
+                for some in part.wanted(self._rows):
+                    yield (*self._gathered(some), len(some))
 
-    def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
+    def _size(self, wanted: Any) -> int:
+        """The rows in memory, more than they are if some are large."""
+        return max(len(wanted), int(self._rows * wanted.nbytes / self._gather.group_bytes))
+
+    def _gathered(self, found: Any, counts: Any = None) -> Part:
         """The rows of some items, encoded if they are enough for a group. counts: those of the rows."""
-        gather: Any = self._gather
-        rows = gather.rows(found)
+        rows = self._gather.rows(found)
         if counts is not None:
             rows = rows.append_column(COUNT, pa.array(counts))
-        whole = len(found) * _LEAST >= self._rows or found.nbytes * _LEAST >= self._gather.piece_bytes
+        whole = self._size(found) * _LEAST >= self._rows
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
         if self._checks_utf8:
@@ -93,14 +103,14 @@ class RowSink(ItemSink):
 
     def write_at(self, start: int, data: Any) -> None:
         """See Sink."""
-        for part, is_encoded in data.parts:
+        for part, is_encoded in chain(data.parts, data.left):
             if is_encoded:
                 self._flush()
                 self._append(part)
                 continue
             self._waiting.append(part)
             rows = sum(table.num_rows for table in self._waiting)
-            if rows >= self._rows or sum(map(bytes_in_memory, self._waiting)) >= self._gather.piece_bytes:
+            if rows >= self._rows or sum(map(bytes_in_memory, self._waiting)) >= self._gather.group_bytes:
                 self._flush()
 
     def finish(self, *, nbytes: int | None = None, count: int | None = None, durable: bool = False) -> None:
