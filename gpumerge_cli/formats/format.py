@@ -233,6 +233,8 @@ class Purpose:
     """Whether all rows go to one output, so that groups of them may be copied."""
     checks: bool = True
     """Whether the order of rows is checked."""
+    only_checks: bool = False
+    """Whether nothing else is done with them, and equal rows are in order."""
     most: int | None = None
     """The most items of each input that can be among those that are wanted: its first ones, or with a negative number
     its last ones. None for all."""
