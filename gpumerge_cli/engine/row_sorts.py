@@ -33,6 +33,7 @@ def purpose_of(job: Job) -> Purpose:
         is_ordered=sorts or (operation.check and not operation.lenient),
         copies=_copies(job),
         checks=operation.check,
+        margin=operation.margin,
         most=_most_items(operation),
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
         join=operation.join if isinstance(operation.join, JoinRequest) else None,

@@ -17,9 +17,11 @@ from gpumerge_cli.buffers import Bytes, uncleared
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.json_faults import line_error, type_words, types_way_out, value_text
+from gpumerge_cli.formats.json_members import LinesOfItems, refuse_keys
 from gpumerge_cli.formats.json_paths import path_of
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.native.json_values import JsonImages, JsonKey, JsonOutcome, JsonReading, JsonValue, lines_of_items
+from gpumerge_cli.native.json_values import JsonImages, JsonKey, JsonOutcome, JsonReading, JsonValue
+from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.key_kinds import TEXT_PADDING
 from gpumerge_cli.order.rows import escaped
 from gpumerge_cli.order.rules import MARK, NUL, TEXT, LineKey, LineOrder, Spelling
@@ -160,23 +162,27 @@ class JsonItems:
 
     sources: Sequence[LineSource]
     order: ValueOrder
-    shown: Callable[[bytes], bytes]
-    """Turns whole items into the lines to write."""
+    shown: LinesOfItems
 
 
 def json_items(
-    sources: Sequence[LineSource], order: LineOrder, spelling: Spelling, progress: Callable[[int, float], None]
+    sources: Sequence[LineSource],
+    order: LineOrder,
+    spelling: Spelling,
+    progress: Callable[[int, float], None],
+    margin: Margin | None = None,
 ) -> JsonItems:
     """The items of files, each of which is closed.
 
     order: its keys have paths as names. progress: called with (number of the source, share of it gone through), again
-    and again. Raises InputError for what is not JSON, for a key without order, and for keys of several types.
+    and again. margin: that of the output. Raises InputError for what is not JSON, for a key without order, for keys of
+    several types, and for a line to which members of the margin cannot be added.
     """
     keys = tuple(map(json_key, order.keys))
+    refuse_keys(() if margin is None else margin.added, keys)
     count = len(sources)
-    copied, types = copied_lines(sources, [order] * count, [keys] * count, progress)
-    made = value_order(order, keys, types, spelling)
-    return JsonItems(copied, made, partial(lines_of_items, keys=len(keys)))
+    copied, types = copied_lines(sources, [order] * count, [keys] * count, progress, margin)
+    return JsonItems(copied, value_order(order, keys, types, spelling), LinesOfItems(len(keys)))
 
 
 def value_order(
@@ -200,14 +206,16 @@ def copied_lines(
     orders: Sequence[LineOrder],
     keys: Sequence[tuple[JsonKey, ...]],
     progress: Callable[[int, float], None],
+    margin: Margin | None = None,
 ) -> tuple[list[JsonSource], Sequence[TypedValue | None]]:
     """(the items of files, which are closed, the first value of each key that has a type).
 
-    orders, keys: those of each file. progress: see json_items. Raises as that does.
+    orders, keys: those of each file. progress, margin: see json_items. Raises as that does.
     """
     types = KeyTypes(orders[0].keys, keys[0])
+    added = () if margin is None else margin.added
     copied = [
-        _copied(source, JsonImages(its), order, partial(progress, number))
+        _copied(source, JsonImages(its, added), order, partial(progress, number))
         for number, (source, its, order) in enumerate(zip(sources, keys, orders, strict=True))
     ]
     for source in copied:
@@ -238,7 +246,7 @@ def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: 
             if fault is not None:
                 if fault.name == "MIXED_TYPES":
                     types.add(fault.key, _typed(source.name, block.text, fault.value, ahead))
-                raise line_error(source.name, block.text, fault, ahead, order)
+                raise line_error(source.name, block.text, fault, ahead, order, images.added)
             ahead += found.lines
             progress(block.size / source.size)
 

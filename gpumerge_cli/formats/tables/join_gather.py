@@ -64,7 +64,7 @@ class JoinGather:
     see Gather.
     """
 
-    has_counts = False
+    numbered = None
 
     def __init__(
         self,
