@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
@@ -29,12 +30,13 @@ class Converted:
 
     def sink(self, output: Any, writer: TableWriter, line_end: int | None) -> Sink:
         """The sink of an opened output. writer: makes the file. line_end: see Sink."""
-        from gpumerge_cli.formats.tables.settings import USUAL_GROUP, group_bytes
+        from gpumerge_cli.formats.tables.group_sizes import USUAL_GROUP, bytes_of_group
         from gpumerge_cli.formats.tables.sink import ConvertedSink
 
-        asked = self.settings.group or USUAL_GROUP
-        group = replace(asked, nbytes=group_bytes(self.memory, len(self.rows.schema), asked.nbytes))
-        return ConvertedSink(output, self.rows, writer, group, line_end=line_end)
+        asked = self.settings.group
+        rows = (asked or USUAL_GROUP).rows or sys.maxsize
+        nbytes = bytes_of_group(len(self.rows.schema), self.memory, asked)
+        return ConvertedSink(output, self.rows, writer, rows, nbytes, line_end=line_end)
 
 
 def converted(name: str, layout: Layout, items: OutputItems, purpose: Purpose) -> Converted | None:

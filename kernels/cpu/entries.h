@@ -178,6 +178,18 @@ struct JsonLines {
     int64_t taken, made, lines, blanks, most_blanks, fault, at, key;
     int64_t *blank, *first, *last;
 };
+/* A join of lines of JSON. names: for each of `count` keys that are members of B's objects their name in A, empty where it is none of
+ * A's object, and their name in B. ends: the place in `names` behind each of these. same: whether all keys have one name in both. */
+struct JsonJoin {
+    const unsigned char* names;
+    const int64_t* ends;
+    int64_t count, same;
+};
+/* The outcome of gm_json_join. taken: the bytes of items that were read. made: the bytes of the output. fault: 1 if the next item has
+ * a line that is not an object, else 0. */
+struct JsonJoined {
+    int64_t taken, made, fault;
+};
 
 /* The types of values in lines of JSON. The values at one path form a node: of the line itself, which is node 0, of an object's
  * member, or of all elements of an array. parent: the node around it. name, name_size: its name, without escapes, in `names`; -1
@@ -248,6 +260,11 @@ int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, 
 /* Adds the types of the lines in text[start .. stop) to `found`, which has node 0. The text ends in a newline, and PADDING bytes
  * behind it must be readable. Stops ahead of a line that is not valid, and of one that finds no room. */
 void gm_json_types(const unsigned char* text, int64_t start, int64_t stop, struct JsonTypes* found);
+/* Writes a line for each item to `out`, as many as there is room for. An item is a line of A, byte 1, a line of B, and byte 0; one of
+ * both may be empty. PADDING bytes behind the items must be readable. The line has the members of A's object, then those of B's
+ * that are no keys, "_2" behind names that A has. All else stays as it is written. B alone has the names of keys in A. */
+int64_t gm_json_join(const struct JsonJoin* join, const unsigned char* items, int64_t nbytes, unsigned char* out, int64_t room,
+    struct JsonJoined* found);
 
 /* Members that the lines of such items get. Each item has the values of `ahead` members ahead of its images, with byte 1 behind each;
  * and if `behind` is not 0, byte 1 and the value of one more member behind its line, or ahead of a carriage return at its end.

@@ -8,7 +8,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.tables.facts import SortedColumn
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.tables.table import Table
+    from gpumerge_cli.formats.tables.table import StoredColumn, Table
 
 
 @dataclass(frozen=True)
@@ -19,22 +19,6 @@ class GroupSize:
     """None for any number."""
     nbytes: int | None = None
     """Bytes of values in memory; None for any number."""
-
-
-USUAL_GROUP = GroupSize(1 << 18, 128 << 20)
-"""The size of row groups that nobody asked for."""
-_SHARES = 24
-"""A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
-_LEAST_GROUP = 1 << 20
-"""The bytes of values of a group, however small the memory is."""
-_LEAST_OF_COLUMN = 8 << 10
-"""The bytes of a column of a group: its facts in the footer take some hundred bytes, and half a millisecond."""
-
-
-def group_bytes(memory: int, columns: int, asked: int | None) -> int:
-    """The most bytes of values of a group. memory: bytes that a job may take. asked: see GroupSize.nbytes."""
-    most = max(_LEAST_GROUP, _LEAST_OF_COLUMN * columns, memory // _SHARES)
-    return most if asked is None else min(most, asked)
 
 
 @dataclass(frozen=True)
@@ -49,5 +33,7 @@ class TableSettings:
     """The size of its row groups; None for the usual one."""
     sorted_by: tuple[SortedColumn, ...] = ()
     """The first columns by which the rows are sorted; () if nobody knows."""
+    stored: tuple[StoredColumn, ...] = ()
+    """The forms in which its columns are stored, if they are not those of `like`."""
     like: Table | None = None
     """The first input, as which columns are stored where the settings leave that open."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -12,11 +11,11 @@ import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
-from gpumerge_cli.formats.tables.gather import Gather, Wanted, WholeGroup
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, without_dictionaries
+from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.item_rows import ItemRows
+from gpumerge_cli.formats.tables.join_gather import JoinGather
 from gpumerge_cli.formats.tables.numbered import add_column
-from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
@@ -42,15 +41,14 @@ class RowPiece:
 class GroupSink(ItemSink):
     """Pieces of rows to an output. See formats.base.Sink.
 
-    writer: makes the file. group: the most rows and bytes of a group, None for any number.
+    writer: makes the file. rows, nbytes: the most rows of a group, and bytes of its values in memory.
     """
 
-    def __init__(self, output: Any, writer: TableWriter, group: GroupSize, *, line_end: int | None) -> None:
+    def __init__(self, output: Any, writer: TableWriter, rows: int, nbytes: float, *, line_end: int | None) -> None:
         super().__init__(output, compress=lambda data: data, line_end=line_end)
         self.seekable = False
         self._writer = writer
-        self._rows = group.rows or sys.maxsize
-        self._most_bytes = group.nbytes or sys.maxsize
+        self._rows, self._most_bytes = rows, nbytes
         self._at = 0
         self._waiting: list[Any] = []
         self._write(writer.head)
@@ -67,7 +65,8 @@ class GroupSink(ItemSink):
                 self._append(part)
                 continue
             rows = sum(table.num_rows for table in self._waiting) + part.num_rows
-            if rows > self._rows or sum(table.nbytes for table in self._waiting) + part.nbytes > self._most_bytes:
+            nbytes = sum(map(bytes_in_memory, self._waiting)) + bytes_in_memory(part)
+            if rows > self._rows or nbytes > self._most_bytes:
                 self._flush()
             self._waiting.append(part)
 
@@ -105,9 +104,9 @@ class RowSink(GroupSink):
     gather: finds the rows. writer: makes the file.
     """
 
-    def __init__(self, output: Any, gather: Gather, writer: TableWriter, *, line_end: int | None) -> None:
-        super().__init__(output, writer, GroupSize(gather.group_rows), line_end=line_end)
-        self._gather = gather
+    def __init__(self, output: Any, gather: Gather | JoinGather, writer: TableWriter, *, line_end: int | None) -> None:
+        super().__init__(output, writer, gather.group_rows, gather.group_bytes, line_end=line_end)
+        self._gather: Any = gather
         self._ahead = max(self._rows, gather.piece_rows)
         self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
 
@@ -132,28 +131,32 @@ class RowSink(GroupSink):
                 break
         return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
 
-    def _made(self, wanted: Wanted, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
+    def _made(self, wanted: Any, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
         """The parts of a piece, and the rows that each has in memory. numbers: see _gathered; None for no column."""
         if numbers is not None:
             for at in range(0, len(wanted), self._rows):
                 some = wanted.part(at, at + self._rows)
-                yield (*self._gathered(some, numbers[at : at + self._rows]), len(some))
+                yield (*self._gathered(some, numbers[at : at + self._rows]), self._size(some))
             return
         for part in self._gather.parts(wanted, self._rows):
             if not isinstance(part, WholeGroup):
-                yield (*self._gathered(part), len(part))
+                yield (*self._gathered(part), self._size(part))
             elif self._writer.takes(part.table, part.group):
                 yield part, True, 0
             else:
                 for some in part.wanted(self._rows):
                     yield (*self._gathered(some), len(some))
 
-    def _gathered(self, found: Wanted, numbers: Any = None) -> Part:
+    def _size(self, wanted: Any) -> int:
+        """The rows in memory, more than they are if some are large."""
+        return max(len(wanted), int(self._rows * wanted.nbytes / self._gather.group_bytes))
+
+    def _gathered(self, found: Any, numbers: Any = None) -> Part:
         """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
         rows = self._gather.rows(found)
         if self._gather.numbered is not None:
             rows = add_column(rows, self._gather.numbered, numbers)
-        whole = self._is_whole(len(found))
+        whole = self._is_whole(self._size(found))
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
         if self._checks_utf8:
@@ -164,13 +167,13 @@ class RowSink(GroupSink):
 class ConvertedSink(GroupSink):
     """Items of another format to an output of rows. See formats.base.Sink.
 
-    items: makes rows of them.
+    items: makes rows of them. Others: see GroupSink.
     """
 
     def __init__(
-        self, output: Any, items: ItemRows, writer: TableWriter, group: GroupSize, *, line_end: int | None
+        self, output: Any, items: ItemRows, writer: TableWriter, rows: int, nbytes: int, *, line_end: int | None
     ) -> None:
-        super().__init__(output, writer, group, line_end=line_end)
+        super().__init__(output, writer, rows, nbytes, line_end=line_end)
         self._items = items
 
     def encode(self, data: Bytes) -> RowPiece:
