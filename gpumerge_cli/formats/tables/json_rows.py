@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.json
 
 from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.json_lines import json_key
+from gpumerge_cli.formats.json_members import LinesOfItems
 from gpumerge_cli.formats.json_paths import path_of
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.json_schema import SchemaOfLines
 from gpumerge_cli.formats.tables.text_rows import TextRows
+from gpumerge_cli.order.equals import COUNT_TITLE
 from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
@@ -24,17 +28,30 @@ _SHOWN = 60
 
 
 class JsonRows(TextRows):
-    """See TextRows. Raises InputError for lines that are not objects, or whose values have no one type."""
+    """See TextRows. Raises InputError for lines that are not objects, or whose values have no one type.
+
+    Raises UsageError for a join.
+    """
 
     def __init__(self, items: OutputItems) -> None:
         super().__init__(items)
-        self.schema = SchemaOfLines(self).schema(items.sources)
+        if not isinstance(items.shown, LinesOfItems):
+            way_out = "write .jsonl, then merge it into a table"
+            raise UsageError("joined JSON Lines are written as JSON Lines", way_out=way_out)
+        self._shown = items.shown
+        ahead, behind = ([json.loads(name) for name in names] for names in (self._shown.ahead, self._shown.behind))
+        lines = SchemaOfLines(self).schema(items.sources)
+        self.schema = pa.schema([*map(_added, ahead), *lines, *map(_added, behind)])
         # Arrow gives nulls without a type a wrong length within lists.
         read = pa.schema([pa.field(field.name, _with_bools(field.type)) for field in self.schema])
         self._parse = pyarrow.json.ParseOptions(
             explicit_schema=read, newlines_in_values=False, unexpected_field_behavior="error"
         )
         self.sorted_by = self._sorted_by((items.order.text or LineOrder()).requested)
+
+    def input_text(self, data: Bytes) -> Bytes:
+        """See TextRows."""
+        return LinesOfItems(self._shown.keys)(bytes(data))
 
     def parsed(self, text: Bytes) -> pa.Table:
         """See TextRows."""
@@ -84,6 +101,11 @@ class JsonRows(TextRows):
                 return False
             found = found.field(found.get_field_index(name)).type
         return not pa.types.is_nested(found)
+
+
+def _added(name: str) -> pa.Field:
+    """The column of a member that the output adds."""
+    return pa.field(name, pa.int64() if name == COUNT_TITLE else pa.string())
 
 
 def _with_bools(type: pa.DataType) -> pa.DataType:

@@ -62,7 +62,7 @@ class SchemaOfLines:
         types = JsonTypes()
         for number, source in enumerate(sources):
             for position, data in self._rows.blocks(source):
-                self._add(types, number, position, self._rows.text(data))
+                self._add(types, number, position, self._rows.input_text(data))
         self._members = types.members
         self._seen += [{} for _ in range(len(self._members) - len(self._seen))]
         self._within = [[] for _ in self._members]

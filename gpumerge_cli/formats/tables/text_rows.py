@@ -42,6 +42,10 @@ class TextRows(ItemRows):
         shown = self._items.shown
         return data if shown is None else shown(bytes(data))
 
+    def input_text(self, data: Bytes) -> Bytes:
+        """The text of whole items of the inputs, which have nothing yet that the output adds."""
+        return self.text(data)
+
     @abstractmethod
     def parsed(self, text: Bytes) -> pa.Table:
         """The rows of a text that is not empty. Raises errors of Arrow, ValueError."""
@@ -73,7 +77,7 @@ class TextRows(ItemRows):
         """The error for the first item of the inputs that is no row. otherwise: what is wrong if none is found."""
         for source in () if self._items.is_joined else self._items.sources:
             for position, data in self.blocks(source):
-                if (fault := self.fault(self.text(data))) is not None:
+                if (fault := self.fault(self.input_text(data))) is not None:
                     number, what, way_out = fault
                     return InputError(what, where=self.place(source, position, number), way_out=way_out)
         what = otherwise.splitlines()[0]
