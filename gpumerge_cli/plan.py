@@ -9,8 +9,10 @@ from typing import Any, Generic, TypeVar
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.native.calls import Readable
 from gpumerge_cli.native.cuts import Cut, Cuts
+from gpumerge_cli.native.item_cuts import ItemCuts
 from gpumerge_cli.order.kinds import Order
 
 _SPAN, _LEAST_SPAN = 256, 8
@@ -91,7 +93,11 @@ class Planner:
         keys: Sequence[array[int]] = (),
     ) -> None:  # fmt: skip
         self._block, self._start = grid
-        self._cuts = Cuts(sources, order, groups=groups, tables=keys)
+        ranged = [source for source in sources if isinstance(source, RangedSource)]
+        if ranged:
+            self._cuts: Cuts | ItemCuts = ItemCuts(ranged, order, groups=groups)
+        else:
+            self._cuts = Cuts(sources, order, groups=groups, tables=keys)
         self._item = max(1, order.item_bytes)
 
     def whole(self) -> Chunk:

@@ -28,12 +28,15 @@ from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.urls import is_url
 
 
 class Cluster(Workers):
     """The workers of a connected client, as an executor."""
+
+    by_ranges = True
 
     def check_job(self, job: Job) -> None:
         """See Executor."""
@@ -74,10 +77,19 @@ class ClusterTeam:
         """See JobTeam."""
         shipment, output = self.shipment(work), self.output
         if output is None:
-            return self.cluster.ready(work, shipment)
+            return self.cluster.ready(work, shipment, on_done=partial(note_facts, work))
         if isinstance(work.writer, ClusterRunWriter):
-            return self.cluster.ready(work, work.writer.shipment(shipment), on_done=work.writer.on_done)
-        ready = self.cluster.ready(work, shipment, on_done=partial(record_part, output))
+            shipment, on_done = work.writer.shipment(shipment), work.writer.on_done
+        else:
+            on_done = partial(record_part, output)
+
+        def done(task: Task, answer: Reply) -> None:
+            note_facts(work, task, answer)
+            on_done(task, answer)
+
+        ready = self.cluster.ready(work, shipment, on_done=done)
+        if isinstance(work.writer, ClusterRunWriter):
+            return ready
         return replace(ready, spans=self._spans(work, shipment, output))
 
     def shipment(self, work: Pass) -> Shipment:
@@ -91,7 +103,10 @@ class ClusterTeam:
             names = tuple(source.name for source in work.sources)
             seen = tuple(file_state(name) for name in names)
             job = replace(job, inputs=names, operation=operation, items=replace(job.items, shown=None))
-            return replace(_shipment(work, job, seen, spots), merges_runs=True, dtype=run_dtype(inputs.dtype))
+            first = _absolute(inputs.names[0]) if isinstance(inputs.sources[0], RangedSource) else ""
+            items = replace(job.items, copies=inputs.layout.items.copies)
+            shipment = _shipment(work, replace(job, items=items), seen, spots)
+            return replace(shipment, merges_runs=True, dtype=run_dtype(inputs.dtype), first=first)
         copies = inputs.layout.items.copies or [None] * len(inputs.names)
         found = (file_state(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
         tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))
@@ -128,6 +143,13 @@ def _shipment(
 def _absolute(name: str) -> str:
     """A name that means the same to all machines that share a file system."""
     return name if is_url(name) else os.path.abspath(name)
+
+
+def note_facts(work: Pass, task: Task, answer: Reply) -> None:
+    """Have the sources of a pass take note of facts that a task has found. Raises InputError."""
+    for source, facts in zip(work.sources, answer.result.facts, strict=False):
+        if isinstance(source, RangedSource):
+            source.note(facts)
 
 
 def record_part(output: Output, task: Task, answer: Reply) -> None:

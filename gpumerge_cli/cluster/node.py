@@ -21,6 +21,7 @@ from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.cluster.file_checks import check_inputs
 from gpumerge_cli.cluster.open_runs import open_runs
+from gpumerge_cli.cluster.range_tasks import RangeSetup
 from gpumerge_cli.cluster.shipment import PackedShipment, Reply, Shipment, WorkerStatus, shifted
 from gpumerge_cli.cluster.store_checks import check_stores, check_upload
 from gpumerge_cli.cluster.this_worker import has_gpu, worker_memory, worker_name, worker_threads
@@ -36,7 +37,9 @@ from gpumerge_cli.engine.workers import PassSetup
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError, UsageError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Sink, Source
+from gpumerge_cli.formats.format import Purpose
 from gpumerge_cli.formats.output_range import OutputRange
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.cuts import Cut
@@ -61,11 +64,12 @@ class _OpenRun:
         self.shipment = shipment
         self.active = 0
         self._stack = ExitStack()
-        self._setup: PassSetup | None = None
+        self._setup: PassSetup | RangeSetup | None = None
         self._ranges: list[OutputRange] = []
         try:
             self._pass = self._opened()
-            self._setup = PassSetup(self._pass, _backend(self._pass), self._budget)
+            is_ranged = any(isinstance(source, RangedSource) for source in self._pass.sources)
+            self._setup = (RangeSetup if is_ranged else PassSetup)(self._pass, _backend(self._pass), self._budget)
         except BaseException:
             self.close()
             raise
@@ -93,10 +97,10 @@ class _OpenRun:
         shipment = self.shipment
         if shipment.merges_runs:
             paths = (one.path for one in shipment.inputs)
-            return open_runs(paths, shipment.dtype, shipment.work.order.end, self._stack)
-        job = shipment.work.job
-        inputs = self._stack.enter_context(open_inputs(job.inputs, job.items, resources=job.resources, silent=True))
-        for source, size, seen in zip(inputs.sources, shipment.sizes, shipment.inputs, strict=True):
+            first = self._inputs((shipment.first,))[0] if shipment.first else None
+            return open_runs(paths, shipment.dtype, shipment.work.order.end, self._stack, first)
+        sources = self._inputs(shipment.work.job.inputs)
+        for source, size, seen in zip(sources, shipment.sizes, shipment.inputs, strict=True):
             if source.size != size:
                 raise InputError(
                     f"it holds {source.size} bytes, the task says {size}", where=source.name,
@@ -107,7 +111,13 @@ class _OpenRun:
                     f"the worker at {socket.gethostname()} has another object there", where=source.name,
                     way_out="merge it when nothing writes to it",
                 )  # fmt: skip
-        return inputs.sources
+        return sources
+
+    def _inputs(self, names: Sequence[str]) -> Sequence[Source]:
+        """Inputs of the job, opened. Raises InputError."""
+        job, purpose = self.shipment.work.job, Purpose(by_ranges=True)
+        opening = open_inputs(names, job.items, resources=job.resources, silent=True, purpose=purpose)
+        return self._stack.enter_context(opening).sources
 
     def _budget(self, backend: Backend, policy: LaunchPolicy | SortPolicy) -> ChunkBudget:
         work, threads, memory = self._pass, worker_threads(), memory_of(self._pass.job, worker_memory())

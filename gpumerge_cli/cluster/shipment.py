@@ -67,6 +67,8 @@ class Shipment:
     merges_runs: bool = False
     """The inputs are runs, of items of `dtype`."""
     dtype: Dtype | None = None
+    first: str = ""
+    """The name of the first input of a sort whose runs are ranged sources, as inputs are; "" for others."""
     finished_runs: dict[int, FinishedRun] | None = None
     """Runs that need not be made again; None if checksums are not wanted."""
 

@@ -168,7 +168,7 @@ class RunFolder(SharedFolder):
     def sources(self, number: int, inputs: Inputs, stack: ExitStack) -> list[Source]:
         """The runs as sources, which the stack closes. Raises OutputError if bytes of them are missing."""
         paths = (str(self.path / run_name(at)) for at in range(number))
-        found = open_runs(paths, run_dtype(inputs.dtype), inputs.order.end, stack)
+        found = open_runs(paths, run_dtype(inputs.dtype), inputs.order.end, stack, inputs.sources[0])
         if sum(source.size for source in found) != inputs.nbytes:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found

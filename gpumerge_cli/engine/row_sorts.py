@@ -16,8 +16,8 @@ from gpumerge_cli.launch import SortRequest
 from gpumerge_cli.order.kinds import Order
 
 
-def purpose_of(job: Job) -> Purpose:
-    """The use that a job makes of its inputs."""
+def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
+    """The use that a job makes of its inputs. by_ranges: see Purpose."""
 
     def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
         _sort_items(job, order, nbytes, parts, use)
@@ -31,6 +31,7 @@ def purpose_of(job: Job) -> Purpose:
         is_ordered=sorts or (job.operation.check and not job.operation.lenient),
         copies=_copies(job),
         checks=job.operation.check,
+        by_ranges=by_ranges,
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
     )
 

@@ -228,6 +228,8 @@ class Purpose:
     """Whether all rows go to one output, so that groups of them may be copied."""
     checks: bool = True
     """Whether the order of rows is checked."""
+    by_ranges: bool = False
+    """Whether other processes make the items of ranges of the files, so that formats give a RangedSource."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
 

@@ -30,8 +30,6 @@ class JsonLines(Format):
     joins = False
     named_by_path = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
-    changed = "JSON Lines"
-    in_cluster = False
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""
@@ -103,6 +101,11 @@ class JsonLines(Format):
         from gpumerge_cli.formats.line_source import LineSource
 
         lines = [source for source in sources if isinstance(source, LineSource)]
+        if layout.purpose.by_ranges:
+            from gpumerge_cli.formats.json_ranges import json_ranges
+
+            ranged, order = json_ranges(lines, layout.items.line_order, self.spelling)
+            return PreparedSources(tuple(ranged), order, Written(), is_copied=False)
         found = json_items(lines, layout.items.line_order, self.spelling, progress)
         return PreparedSources(tuple(found.sources), found.order, Written(found.shown))
 
