@@ -1,9 +1,10 @@
 """Time merges, sorts and checks of Parquet beside polars, DuckDB, DataFusion and pyarrow, those that are installed.
 
-python data/bench/measure_tables.py OUT.md [--rows 20000000] [--turns 3] [--folder DIR] [--memory 512M]
+python data/bench/measure_tables.py OUT.md [--rows 20000000] [--turns 3] [--folder DIR] [--memory 512M] [--case CASE]
 
 Two files of ROWS rows each (int64, float64, string; Zstandard), by rising times; the same rows in two files that follow
-each other; and all rows in no order. It needs about 150 bytes of the folder for each row, in groups of a million.
+each other; and all rows in no order. Only those that the cases need are written, in groups of a million: all of them
+take about 150 bytes of the folder for each row.
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ import importlib.util
 import multiprocessing
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from whole_commands import PROGRAM, in_turns, write_table
+
+if TYPE_CHECKING:
+    import numpy as np
 
 GROUP = 1_000_000
 POLARS = "import polars as pl\n"
@@ -73,31 +79,53 @@ CASES: dict[str, dict[str, str]] = {
     },
 }
 """By the name of a case its commands: the arguments of gpumerge, programs of Python, or cat."""
+FILES = {
+    "merge of two files": ("a", "b"),
+    "merge of two files that follow each other": ("low", "high"),
+    "sort of all rows beyond memory": ("shuffled",),
+    "check of a sorted file": ("a",),
+}
+"""By the name of a case the files of `write_files` that its commands read."""
 NEEDS = {"polars": "polars", "DuckDB": "duckdb", "DataFusion": "datafusion"}
 """By the first word of a command the package that it needs."""
 
 
-def write_files(folder: Path, rows: int) -> None:
+def write_files(folder: Path, rows: int, names: set[str]) -> None:
     """See the top. It runs in a process of its own: commands seem to hold the memory of the one that starts them."""
+    import numpy as np
+
+    both = np.sort(np.random.default_rng(1).integers(0, 10**12, 2 * rows))
+    with ThreadPoolExecutor(2) as threads:
+        for done in [threads.submit(_write_file, folder, name, both) for name in sorted(names)]:
+            done.result()
+    (folder / "both").mkdir()
+    for name in names & {"a", "b"}:
+        (folder / "both" / f"{name}.parquet").hardlink_to(folder / f"{name}.parquet")
+
+
+def _write_file(folder: Path, name: str, both: np.ndarray) -> None:
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rng = np.random.default_rng(1)
-    names = pa.array([f"service-{number:04d}" for number in range(1000)])
-    both = np.sort(rng.integers(0, 10**12, 2 * rows))
-    picked = rng.random(2 * rows) < 0.5
-    files = {"a": both[picked], "b": both[~picked], "low": both[:rows], "high": both[rows:]}
-    files["shuffled"] = rng.permutation(both)
-    for name, times in files.items():
-        which = pa.array(rng.integers(0, len(names), len(times), dtype=np.int32))
-        services = pa.DictionaryArray.from_arrays(which, names).cast(pa.string())
-        table = pa.table({"ts": pa.array(times), "v": rng.random(len(times)), "svc": services})
-        ordered = None if name == "shuffled" else [pq.SortingColumn(0)]
-        pq.write_table(table, folder / f"{name}.parquet", GROUP, compression="zstd", sorting_columns=ordered)
-    (folder / "both").mkdir()
-    for name in "ab":
-        (folder / "both" / f"{name}.parquet").hardlink_to(folder / f"{name}.parquet")
+    half = len(both) // 2
+    if name in ("a", "b"):
+        picked = np.random.default_rng(2).random(len(both)) < 0.5
+        times = both[picked if name == "a" else ~picked]
+    elif name == "shuffled":
+        times = np.random.default_rng(3).permutation(both)
+    else:
+        times = both[:half] if name == "low" else both[half:]
+    rng = np.random.default_rng(len(name) + ord(name[0]))
+    texts = pa.array([f"service-{number:04d}" for number in range(1000)])
+    ordered = None if name == "shuffled" else [pq.SortingColumn(0)]
+    schema = pa.schema({"ts": pa.int64(), "v": pa.float64(), "svc": pa.string()})
+    with pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd", sorting_columns=ordered) as writer:
+        for start in range(0, len(times), GROUP):
+            part = times[start : start + GROUP]
+            which = pa.array(rng.integers(0, len(texts), len(part), dtype=np.int32))
+            services = pa.DictionaryArray.from_arrays(which, texts).cast(pa.string())
+            writer.write_table(pa.table({"ts": pa.array(part), "v": rng.random(len(part)), "svc": services}))
 
 
 def commands_of(case: str, folder: Path, memory: str) -> dict[str, str]:
@@ -126,12 +154,15 @@ def main() -> None:
     parser.add_argument("--case", action="append", choices=list(CASES), help="only this one")
     options = parser.parse_args()
     rows = []
+    cases = options.case or list(CASES)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        process = multiprocessing.get_context("spawn").Process(target=write_files, args=(folder, options.rows))
+        process = multiprocessing.get_context("spawn").Process(
+            target=write_files, args=(folder, options.rows, {file for case in cases for file in FILES[case]})
+        )
         process.start()
         process.join()
-        for case in options.case or CASES:
+        for case in cases:
             took = in_turns(commands_of(case, folder, options.memory), options.turns)
             first = took["gpumerge"]
             for which, its in took.items():

@@ -7,10 +7,8 @@ A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow,
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,17 +16,14 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_others
-from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.format import Column, Counted, Format, Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.naming import open_input
+from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
 from gpumerge_cli.formats.tables.settings import GroupSize
-from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
-from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -54,10 +49,6 @@ _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
 _LEAST_MEMORY = 1 << 16
 """Bytes that a sort takes which is to use temporary files."""
-_READ_AT_ONCE = 4
-"""The most tables whose keys are decoded at once."""
-_BATCH_BYTES = 4 << 20
-"""Bytes of keys that are decoded at once."""
 
 
 class RowFormat(Format):
@@ -120,12 +111,13 @@ class RowFormat(Format):
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, layout.purpose, settings)
         apart = self._apart(tables, form, settings) if layout.purpose.copies else None
+        forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = _all_items(opened, form, order, progress, apart, checks=checks)
+            found = all_items(opened, forms, order, progress, apart, checks=checks)
         except WrongRangeError:
             apart = None
-            found = _all_items(opened, form, order, progress, apart)
+            found = all_items(opened, forms, order, progress, apart)
         gather = Gather(tables, tables[0].schema, rows, layout.purpose.memory // 4, order.item_bytes, settings)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
@@ -192,113 +184,6 @@ class RowFormat(Format):
         raise found
 
 
-class OpenedTable(FixedSource):
-    """A table whose items are not made yet. See formats.base.Source."""
-
-    def __init__(self, file: SeekableInput, table: Table) -> None:
-        super().__init__(file, ItemType("V", 1), 0, 0)
-        self.file = file
-        self.table = table
-
-
-class _OfTable:
-    """Items of a table, in a temporary file, whatever their form."""
-
-    name: str
-    _origin: OpenedTable
-    _item_bytes: int
-    """0 for lines."""
-    item_at: Callable[[int], bytes]
-    """See formats.base.Source."""
-
-    def location(self, start: int) -> str:
-        from gpumerge_cli.formats.tables.references import row_of
-
-        return f"{self.name}: {self._origin.table.place(row_of(self.item_at(start), self._item_bytes))}"
-
-    def check_unchanged(self) -> None:
-        self._origin.file.check_unchanged()
-
-
-class FixedItems(_OfTable, FixedSource):
-    """Items of one size. See formats.base.Source."""
-
-    def __init__(self, file: SeekableInput, item_bytes: int, origin: OpenedTable) -> None:
-        super().__init__(file, ItemType("V", item_bytes), 0, file.size)
-        self._origin = origin
-        self._item_bytes = item_bytes
-
-
-class TextItems(_OfTable, EndedSource):
-    """Items that are lines. See formats.base.Source."""
-
-    def __init__(self, file: SeekableInput, origin: OpenedTable) -> None:
-        super().__init__(file, END[0])
-        self._origin = origin
-        self._item_bytes = 0
-
-
-def _all_items(
-    opened: Sequence[OpenedTable],
-    form: Form,
-    order: Order,
-    progress: Callable[[int, float], None],
-    apart: Sequence[Apart] | None,
-    *,
-    checks: bool = True,
-) -> list[FixedItems | TextItems]:
-    """The items of all tables. apart: groups that two items stand for; None for none. checks: their keys are read."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
-        made = []
-        for number, one in enumerate(opened):
-            make = partial(_items_of, number, one, form, order, partial(progress, number), checks=checks)
-            made.append(pool.submit(make, apart[number] if apart else None))
-    if all(future.exception() is None for future in made):
-        return [future.result() for future in made]
-    for future in made:
-        if future.exception() is None:
-            future.result().close()
-    raise next(filter(None, (future.exception() for future in made)))
-
-
-def _items_of(
-    number: int,
-    origin: OpenedTable,
-    form: Form,
-    order: Order,
-    progress: Callable[[float], None],
-    apart: Apart | None,
-    *,
-    checks: bool,
-) -> FixedItems | TextItems:
-    """The items of table `number`, in a temporary file. apart, checks: see _all_items."""
-    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
-    from gpumerge_cli.formats.tables.cursor import batch_rows
-    from gpumerge_cli.formats.tables.table import reading
-
-    table = origin.table
-    columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
-
-    def write(out: IO[bytes]) -> None:
-        def batches(group: int = 0) -> Iterator[Any]:
-            return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
-
-        if apart is not None and not checks and not apart.needs_keys(table, form):
-            made = items_as_stated(number, table, batches, form, apart)
-        else:
-            made = items_of_rows(number, table, batches(), form, apart)
-        done = 0
-        for items, rows in reading(table.name, made):  # errors of writing are not those of the table
-            out.write(items)
-            done += rows
-            progress(rows / table.rows)
-        table.check_read(done)
-
-    return _source_of(origin.file.beside(write), form, order, origin)
-
-
 def _sorted(
     opened: Sequence[OpenedTable],
     form: Form,
@@ -321,18 +206,14 @@ def _sorted(
     tables: list[Table] = []
     memory = purpose.memory if not purpose.spills else _LEAST_MEMORY
     for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool):
-        sources.append(_source_of(run.items, form, order, first))
+        sources.append(source_of(run.items, form, order, first))
         tables.append(run.table)
     if not tables:
         tables.append(first.table)
-        sources.append(_source_of(spool(lambda out: None, 0), form, order, first))
+        sources.append(source_of(spool(lambda out: None, 0), form, order, first))
     gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
-
-
-def _source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTable) -> FixedItems | TextItems:
-    return FixedItems(file, order.item_bytes, origin) if form.is_fixed else TextItems(file, origin)
 
 
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:

@@ -1,0 +1,139 @@
+"""The sources of items of tables: one is opened with its file, and items are made of it later."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
+
+from gpumerge_cli.formats.fixed_source import FixedSource
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.line_source import EndedSource
+from gpumerge_cli.order.key_types import ItemType
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rules import END
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.apart import Apart
+    from gpumerge_cli.formats.tables.items import Form
+    from gpumerge_cli.formats.tables.table import Table
+
+_READ_AT_ONCE = 4
+"""The most tables whose keys are decoded at once."""
+_BATCH_BYTES = 4 << 20
+"""Bytes of keys that are decoded at once."""
+
+
+class OpenedTable(FixedSource):
+    """A table whose items are not made yet. See formats.base.Source."""
+
+    def __init__(self, file: SeekableInput, table: Table) -> None:
+        super().__init__(file, ItemType("V", 1), 0, 0)
+        self.file = file
+        self.table = table
+
+
+class _OfTable:
+    """Items of a table, in a temporary file, whatever their form."""
+
+    name: str
+    _origin: OpenedTable
+    _item_bytes: int
+    """0 for lines."""
+    item_at: Callable[[int], bytes]
+    """See formats.base.Source."""
+
+    def location(self, start: int) -> str:
+        from gpumerge_cli.formats.tables.references import row_of
+
+        return f"{self.name}: {self._origin.table.place(row_of(self.item_at(start), self._item_bytes))}"
+
+    def check_unchanged(self) -> None:
+        self._origin.file.check_unchanged()
+
+
+class FixedItems(_OfTable, FixedSource):
+    """Items of one size. See formats.base.Source."""
+
+    def __init__(self, file: SeekableInput, item_bytes: int, origin: OpenedTable) -> None:
+        super().__init__(file, ItemType("V", item_bytes), 0, file.size)
+        self._origin = origin
+        self._item_bytes = item_bytes
+
+
+class TextItems(_OfTable, EndedSource):
+    """Items that are lines. See formats.base.Source."""
+
+    def __init__(self, file: SeekableInput, origin: OpenedTable) -> None:
+        super().__init__(file, END[0])
+        self._origin = origin
+        self._item_bytes = 0
+
+
+def all_items(
+    opened: Sequence[OpenedTable],
+    forms: Sequence[Form],
+    order: Order,
+    progress: Callable[[int, float], None],
+    apart: Sequence[Apart] | None,
+    *,
+    checks: bool = True,
+) -> list[FixedItems | TextItems]:
+    """The items of all tables. forms: those of the items of each. apart, checks: see items_of."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
+        made = []
+        for number, one in enumerate(opened):
+            make = partial(items_of, number, one, forms[number], order, partial(progress, number), checks=checks)
+            made.append(pool.submit(make, apart[number] if apart else None))
+    if all(future.exception() is None for future in made):
+        return [future.result() for future in made]
+    for future in made:
+        if future.exception() is None:
+            future.result().close()
+    raise next(filter(None, (future.exception() for future in made)))
+
+
+def items_of(
+    number: int,
+    origin: OpenedTable,
+    form: Form,
+    order: Order,
+    progress: Callable[[float], None],
+    apart: Apart | None,
+    *,
+    checks: bool,
+) -> FixedItems | TextItems:
+    """The items of table `number`, in a temporary file.
+
+    apart: groups that two items stand for; None for none. checks: the keys of such groups are read.
+    """
+    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
+    from gpumerge_cli.formats.tables.cursor import batch_rows
+    from gpumerge_cli.formats.tables.table import reading
+
+    table = origin.table
+    columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
+
+    def write(out: IO[bytes]) -> None:
+        def batches(group: int = 0) -> Iterator[Any]:
+            return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
+
+        if apart is not None and not checks and not apart.needs_keys(table, form):
+            made = items_as_stated(number, table, batches, form, apart)
+        else:
+            made = items_of_rows(number, table, batches(), form, apart)
+        done = 0
+        for items, rows in reading(table.name, made):  # errors of writing are not those of the table
+            out.write(items)
+            done += rows
+            progress(rows / table.rows)
+        table.check_read(done)
+
+    return source_of(origin.file.beside(write), form, order, origin)
+
+
+def source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTable) -> FixedItems | TextItems:
+    return FixedItems(file, order.item_bytes, origin) if form.is_fixed else TextItems(file, origin)
