@@ -80,6 +80,14 @@ class Plan(Generic[AnyChunk]):
         }
 
 
+def cuts_of(
+    sources: Sequence[Readable], order: Order, *, groups: bool = False, tables: Sequence[array[int]] = ()
+) -> Cuts | ItemCuts:
+    """Makes cuts of the merge of sources. groups, tables: see Cuts."""
+    ranged = [source for source in sources if isinstance(source, RangedSource)]
+    return ItemCuts(ranged, order, groups=groups) if ranged else Cuts(sources, order, groups=groups, tables=tables)
+
+
 class Planner:
     """Cuts the merge of `sources` into chunks.
 
@@ -93,11 +101,7 @@ class Planner:
         keys: Sequence[array[int]] = (),
     ) -> None:  # fmt: skip
         self._block, self._start = grid
-        ranged = [source for source in sources if isinstance(source, RangedSource)]
-        if ranged:
-            self._cuts: Cuts | ItemCuts = ItemCuts(ranged, order, groups=groups)
-        else:
-            self._cuts = Cuts(sources, order, groups=groups, tables=keys)
+        self._cuts = cuts_of(sources, order, groups=groups, tables=keys)
         self._item = max(1, order.item_bytes)
 
     def whole(self) -> Chunk:

@@ -22,6 +22,7 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.cluster.file_checks import check_inputs
 from gpumerge_cli.cluster.open_runs import open_runs
 from gpumerge_cli.cluster.range_tasks import RangeSetup
+from gpumerge_cli.cluster.row_parts import RowParts
 from gpumerge_cli.cluster.shipment import PackedShipment, Reply, Shipment, WorkerStatus, shifted
 from gpumerge_cli.cluster.store_checks import check_stores, check_upload
 from gpumerge_cli.cluster.this_worker import has_gpu, worker_memory, worker_name, worker_threads
@@ -32,12 +33,12 @@ from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.launches import budget_of
 from gpumerge_cli.engine.memory import ChunkBudget, memory_of
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.row_sorts import purpose_of
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import PassSetup
 from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError, UsageError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Sink, Source
-from gpumerge_cli.formats.format import Purpose
 from gpumerge_cli.formats.output_range import OutputRange
 from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.formats.sink import ItemSink
@@ -66,10 +67,12 @@ class _OpenRun:
         self._stack = ExitStack()
         self._setup: PassSetup | RangeSetup | None = None
         self._ranges: list[OutputRange] = []
+        self._rows: RowParts | None = None
         try:
             self._pass = self._opened()
             is_ranged = any(isinstance(source, RangedSource) for source in self._pass.sources)
-            self._setup = (RangeSetup if is_ranged else PassSetup)(self._pass, _backend(self._pass), self._budget)
+            setup = (self._pass, _backend(self._pass), self._budget)
+            self._setup = RangeSetup(*setup, self._rows) if is_ranged else PassSetup(*setup)
         except BaseException:
             self.close()
             raise
@@ -115,9 +118,13 @@ class _OpenRun:
 
     def _inputs(self, names: Sequence[str]) -> Sequence[Source]:
         """Inputs of the job, opened. Raises InputError."""
-        job, purpose = self.shipment.work.job, Purpose(by_ranges=True)
+        work, job = self.shipment.work, self.shipment.work.job
+        memory = memory_of(job, worker_memory()) // worker_threads()
+        purpose = replace(purpose_of(job, by_ranges=True), memory=memory)
         opening = open_inputs(names, job.items, resources=job.resources, silent=True, purpose=purpose)
-        return self._stack.enter_context(opening).sources
+        inputs = self._stack.enter_context(opening)
+        self._rows = RowParts.of(job, inputs, self.shipment.folder) if work.action == "merge" else None
+        return inputs.sources
 
     def _budget(self, backend: Backend, policy: LaunchPolicy | SortPolicy) -> ChunkBudget:
         work, threads, memory = self._pass, worker_threads(), memory_of(self._pass.job, worker_memory())

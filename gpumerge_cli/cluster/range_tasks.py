@@ -8,6 +8,7 @@ from typing import cast
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.cluster.row_parts import RowParts
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.launches import BudgetFunction
 from gpumerge_cli.engine.parts import by_lines
@@ -23,10 +24,11 @@ from gpumerge_cli.plan import Chunk
 class RangeSetup:
     """Does tasks of a pass over ranged sources: each is a pass of its own, over the items of its ranges."""
 
-    def __init__(self, work: Pass, backend: Backend, feed: BudgetFunction) -> None:
+    def __init__(self, work: Pass, backend: Backend, feed: BudgetFunction, rows: RowParts | None) -> None:
         self._work = work
         self._backend = backend
         self._feed = feed
+        self._rows = rows
 
     def do(self, task: Task) -> TaskResult:
         """Carry out the task. Raises UnfinishedError, InputError."""
@@ -39,11 +41,18 @@ class RangeSetup:
                 if made[-1].left_out is not None and self._work.keeps_bytes:
                     raise made[-1].left_out
             ranges = tuple((one.start, one.source.size) for one in made)
-            writer = _StoredWriter(self._work.writer, sources[0], self._work.order.end[0])
+            ranged = replace(task, chunk=Chunk(ranges, task.chunk.offset))
+            rows = None if self._rows is None else self._rows.begun(task, self._work.writer)
+            if rows is not None:
+                stack.callback(rows.close)
+                ranged = replace(ranged, turn=0, position=Position(0, 0))
+            writer = rows or _StoredWriter(self._work.writer, sources[0], self._work.order.end)
             work = replace(self._work, sources=[one.source for one in made], writer=writer)
             setup = PassSetup(work, self._backend, self._feed)
             stack.callback(setup.close)
-            done = setup.do(replace(task, chunk=Chunk(ranges, task.chunk.offset)))
+            done = setup.do(ranged)
+            if rows is not None and not self._work.writer.is_over(task.turn):
+                done.rows, done.part = rows.end(), task.position.part
             if done.disorder is not None:
                 done.disorder = sources[0].position_of(made[0], task.chunk.ranges[0][0], done.disorder)
             done.facts = tuple(one.facts for one in made)
@@ -57,11 +66,11 @@ class RangeSetup:
 class _StoredWriter(NullWriter):
     """Writes what the files hold of items. See ResultWriter."""
 
-    def __init__(self, writer: ResultWriter, source: RangedSource, end: int) -> None:
+    def __init__(self, writer: ResultWriter, source: RangedSource, end: bytes) -> None:
         super().__init__()
         self._writer = writer
         self._source = source
-        self._end = end
+        self._end = end[0] if end else None
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         pieces = [self._source.stored(piece) for piece in by_lines(merged.outputs(), self._end)]

@@ -85,6 +85,8 @@ class TaskResult:
     """The result in each part of the output."""
     chunks: int = 1
     """The pieces in which it was written."""
+    rows: Any = None
+    """The rows of the result, if others put them into the output."""
     facts: tuple[Any, ...] = ()
     """The facts of the range of each source, see RangedSource.note; () for none."""
     disorder: int | None = None

@@ -67,8 +67,8 @@ class Format(ABC):
     """The bytes that may separate fields of a table called .txt."""
     empty_item: bytes = b""
     """The item whose only field is empty."""
-    in_cluster: bool = True
-    """Whether a cluster merges and sorts such files, as far as outputs hold the items that were compared."""
+    written_here: bool = False
+    """Whether the process that opens an output writes it, though others encode what it holds."""
     changed: str = "lines that are changed as they are written"
     """The items that a cluster cannot merge, because outputs hold other bytes than the lines that were compared."""
     unchanged_by: str = ""

@@ -39,6 +39,10 @@ class RangedSource(ABC):
     name: str
     size: int
 
+    def read_into(self, start: int, out: Bytes) -> None:
+        """See Source: there are no bytes of items."""
+        raise NotImplementedError
+
     @abstractmethod
     def item_at(self, start: int) -> bytes:
         """See Source. Raises InputError."""

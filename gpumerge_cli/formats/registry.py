@@ -327,16 +327,25 @@ def open_sink(
 
 
 def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: bytes) -> Sink:
-    """Open an output of rows, in the format that its suffix names, else in that of the first input."""
-    from gpumerge_cli.formats.rows import RowFormat
+    """Open an output of rows, see rows_writer."""
     from gpumerge_cli.formats.tables.sink import RowSink
+
+    writer = rows_writer(name, layout, rows)
+    return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
+
+
+def rows_writer(name: str, layout: Layout, rows: Gather) -> TableWriter:
+    """The writer of an output of rows, in the format that its suffix names, else in that of the first input.
+
+    Raises OutputError, UsageError.
+    """
+    from gpumerge_cli.formats.rows import RowFormat
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
     text = next(filter(None, (one.text_writer(rows.output_schema, suffix) for one in FORMATS.values())), None)
     if text is not None:
-        writer = _text_writer(name, text, rows.settings)
-        return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
+        return _text_writer(name, text, rows.settings)
     if compression_of(name):
         what = "an output of rows is not compressed as a whole"
         raise OutputError(what, where=name, way_out=f"name it {inner_name(name)}")
@@ -350,12 +359,7 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
-    return RowSink(
-        open_output(name, most),
-        rows,
-        format.writer(rows.output_schema, rows.settings),
-        line_end=line_end[0] if line_end else None,
-    )
+    return format.writer(rows.output_schema, rows.settings)
 
 
 def _text_writer(name: str, text: TableWriter, settings: TableSettings) -> TableWriter:

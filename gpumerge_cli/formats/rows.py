@@ -56,8 +56,7 @@ class RowFormat(Format):
 
     holds = "rows"
     joins = False
-    changed = "tables yet"
-    in_cluster = False
+    written_here = True
     word = untyped_items = "rows"
 
     def readings(self, items: Items) -> int:
@@ -108,6 +107,8 @@ class RowFormat(Format):
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
+        if layout.purpose.by_ranges:
+            return _by_ranges(opened, form, order, rows, layout.purpose, settings)
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, layout.purpose, settings)
         apart = self._apart(tables, form, settings) if layout.purpose.copies else None
@@ -182,6 +183,24 @@ class RowFormat(Format):
             found = error
         refuse_others(file.name, file.read(0, LOOKED_AT), self, plain=plain)
         raise found
+
+
+def _by_ranges(
+    opened: Sequence[OpenedTable],
+    form: Form,
+    order: FixedRowOrder | TextRowOrder,
+    rows: int,
+    purpose: Purpose,
+    settings: TableSettings,
+) -> PreparedSources:
+    """Sources for the work of several processes. rows, settings: see Gather."""
+    from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.table_ranges import TableRanges
+
+    tables = [one.table for one in opened]
+    gather = Gather(tables, tables[0].schema, rows, purpose.memory // 4, order.item_bytes, settings)
+    found = [TableRanges(number, one, form, order) for number, one in enumerate(opened)]
+    return PreparedSources(tuple(found), order, Written(rows=gather), is_copied=False)
 
 
 def _sorted(

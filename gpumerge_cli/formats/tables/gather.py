@@ -81,8 +81,16 @@ class Gather:
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
         self._has_few = has_few_inputs(len(tables)) and not any(isinstance(one, RowsInMemory) for one in tables)
+        self._memory = memory
         kept = KeptMemory(memory, len(tables))
         self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, kept) for one in tables]
+
+    def again(self) -> Gather:
+        """Another one, of the same tables opened once more."""
+        tables = [table.again() for table in self._tables]
+        made = Gather(tables, self.schema, self.group_rows, self._memory, self._item_bytes, self.settings)
+        made.has_counts, made.inputs = self.has_counts, self.inputs
+        return made
 
     @property
     def output_schema(self) -> pa.Schema:

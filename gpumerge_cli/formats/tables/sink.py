@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,11 @@ class RowSink(ItemSink):
             self._waiting.append(part)
             if sum(table.num_rows for table in self._waiting) >= self._rows:
                 self._flush()
+
+    def add(self, groups: Iterable[tuple[Any, Bytes]]) -> None:
+        """Write groups that another process has encoded: the facts and bytes of each, see TableWriter.detached."""
+        for facts, data in groups:
+            self._append(self._writer.attached(facts, data))
 
     def finish(self, *, nbytes: int | None = None, count: int | None = None, durable: bool = False) -> None:
         """See Sink."""
