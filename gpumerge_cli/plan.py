@@ -102,7 +102,8 @@ class Planner:
     ) -> None:  # fmt: skip
         self._block, self._start = grid
         self._cuts = cuts_of(sources, order, groups=groups, tables=keys)
-        self._item = max(1, order.item_bytes)
+        is_ranged = isinstance(self._cuts, ItemCuts)  # whose positions are not those of bytes of items
+        self._item = 1 if is_ranged else max(1, order.item_bytes)
 
     def whole(self) -> Chunk:
         """All of the sources."""

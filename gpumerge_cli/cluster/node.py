@@ -23,6 +23,7 @@ from gpumerge_cli.cluster.file_checks import check_inputs
 from gpumerge_cli.cluster.open_runs import open_runs
 from gpumerge_cli.cluster.range_tasks import RangeSetup
 from gpumerge_cli.cluster.row_parts import RowParts
+from gpumerge_cli.cluster.row_runs import RowRuns
 from gpumerge_cli.cluster.shipment import PackedShipment, Reply, Shipment, WorkerStatus, shifted
 from gpumerge_cli.cluster.store_checks import check_stores, check_upload
 from gpumerge_cli.cluster.this_worker import has_gpu, worker_memory, worker_name, worker_threads
@@ -68,11 +69,12 @@ class _OpenRun:
         self._setup: PassSetup | RangeSetup | None = None
         self._ranges: list[OutputRange] = []
         self._rows: RowParts | None = None
+        self._runs: RowRuns | None = None
         try:
             self._pass = self._opened()
             is_ranged = any(isinstance(source, RangedSource) for source in self._pass.sources)
             setup = (self._pass, _backend(self._pass), self._budget)
-            self._setup = RangeSetup(*setup, self._rows) if is_ranged else PassSetup(*setup)
+            self._setup = RangeSetup(*setup, self._rows, self._runs) if is_ranged else PassSetup(*setup)
         except BaseException:
             self.close()
             raise
@@ -101,7 +103,9 @@ class _OpenRun:
         if shipment.merges_runs:
             paths = (one.path for one in shipment.inputs)
             first = self._inputs((shipment.first,))[0] if shipment.first else None
-            return open_runs(paths, shipment.dtype, shipment.work.order.end, self._stack, first)
+            runs = open_runs(paths, shipment.dtype, shipment.work.order, self._stack, first)
+            self._rows = self._rows.over(runs, shipment.work.order) if self._rows is not None else None
+            return runs
         sources = self._inputs(shipment.work.job.inputs)
         for source, size, seen in zip(sources, shipment.sizes, shipment.inputs, strict=True):
             if source.size != size:
@@ -123,7 +127,10 @@ class _OpenRun:
         purpose = replace(purpose_of(job, by_ranges=True), memory=memory)
         opening = open_inputs(names, job.items, resources=job.resources, silent=True, purpose=purpose)
         inputs = self._stack.enter_context(opening)
-        self._rows = RowParts.of(job, inputs, self.shipment.folder) if work.action == "merge" else None
+        if inputs.written.rows is not None and work.action == "sort":
+            self._runs = RowRuns(job, inputs.sources, work.order)
+        elif work.action == "merge":
+            self._rows = RowParts.of(job, inputs, self.shipment.folder)
         return inputs.sources
 
     def _budget(self, backend: Backend, policy: LaunchPolicy | SortPolicy) -> ChunkBudget:

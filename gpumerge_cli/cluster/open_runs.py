@@ -10,21 +10,25 @@ from gpumerge_cli.engine.local_sorts import run_source
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.ranges import RangedSource
+from gpumerge_cli.order.kinds import Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
 
 
 def open_runs(
-    paths: Iterable[str], dtype: Dtype | None, end: bytes, stack: ExitStack, first: Source | None
+    paths: Iterable[str], dtype: Dtype | None, order: Order, stack: ExitStack, first: Source | None
 ) -> list[Source]:
-    """The runs in files as sources, which the stack closes. dtype, end: see run_source. Raises InputError.
+    """The runs in files as sources, which the stack closes. dtype: see run_source. Raises InputError.
 
     first: the first input of the sort.
     """
     found: list[Source] = []
-    for path in paths:
+    for number, path in enumerate(paths):
         file = SeekableInput(path, plain=True)
-        found.append(first.run(file) if isinstance(first, RangedSource) else run_source(file, dtype, end))
+        if isinstance(first, RangedSource):
+            found.append(first.run(file, number, order))
+        else:
+            found.append(run_source(file, dtype, order.end))
         stack.callback(found[-1].close)
     return found

@@ -9,6 +9,7 @@ from typing import cast
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cluster.row_parts import RowParts
+from gpumerge_cli.cluster.row_runs import RowRuns
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.launches import BudgetFunction
 from gpumerge_cli.engine.parts import by_lines
@@ -24,14 +25,19 @@ from gpumerge_cli.plan import Chunk
 class RangeSetup:
     """Does tasks of a pass over ranged sources: each is a pass of its own, over the items of its ranges."""
 
-    def __init__(self, work: Pass, backend: Backend, feed: BudgetFunction, rows: RowParts | None) -> None:
+    def __init__(
+        self, work: Pass, backend: Backend, feed: BudgetFunction, rows: RowParts | None, runs: RowRuns | None
+    ) -> None:
         self._work = work
         self._backend = backend
         self._feed = feed
         self._rows = rows
+        self._runs = runs
 
     def do(self, task: Task) -> TaskResult:
         """Carry out the task. Raises UnfinishedError, InputError."""
+        if self._runs is not None:
+            return self._runs.do(task, self._work.writer)
         sources = cast(Sequence[RangedSource], self._work.sources)
         with ExitStack() as stack:
             made = []

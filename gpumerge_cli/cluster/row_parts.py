@@ -15,21 +15,23 @@ from typing import TYPE_CHECKING, Any, cast
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cluster.folder import SharedFolder, output_path
 from gpumerge_cli.cluster.shipment import Reply
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.task import Task
 from gpumerge_cli.engine.writers import ResultWriter, SinkWriter
 from gpumerge_cli.errors import OutputError, output_error
-from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.registry import rows_writer
+from gpumerge_cli.order.kinds import Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.part_writer import PartWriter
     from gpumerge_cli.formats.tables.sink import RowSink
     from gpumerge_cli.formats.tables.table import TableWriter
+    from gpumerge_cli.formats.tables.table_ranges import TableRanges
 
 _MARK = ".gpumerge-parts-"
 _NAME = re.compile("part-[0-9]{6,}[.][0-9a-f]{12}")
@@ -118,7 +120,7 @@ class RowParts:
 
     folder: str
     gather: Gather
-    writer: Callable[[], TableWriter]
+    writer: Callable[[Gather], TableWriter]
     end: bytes
     """Ends an item that is a line; b"" for others."""
 
@@ -128,13 +130,23 @@ class RowParts:
         rows = inputs.written.rows
         if rows is None or not folder:
             return None
-        return cls(folder, rows, lambda: rows_writer(job.output.name, inputs.layout, rows), inputs.order.end)
+
+        def writer(gather: Gather) -> TableWriter:
+            return rows_writer(job.output.name, inputs.layout, gather)
+
+        return cls(folder, rows, writer, inputs.order.end)
+
+    def over(self, runs: Sequence[Source], order: Order) -> RowParts:
+        """The parts of an output of runs. order: of their items."""
+        tables = [run.table for run in cast("Sequence[TableRanges]", runs)]
+        return replace(self, gather=self.gather.of_runs(tables, order.item_bytes))
 
     def begun(self, task: Task, outer: ResultWriter) -> RowWriter:
         """The writer of a task."""
         from gpumerge_cli.formats.tables.part_writer import PartWriter
 
-        return RowWriter(self.folder, task.turn, self.gather.again(), PartWriter(self.writer()), self.end, outer)
+        gather = self.gather.again()
+        return RowWriter(self.folder, task.turn, gather, PartWriter(self.writer(gather)), self.end, outer)
 
 
 class PartCollector:

@@ -136,7 +136,8 @@ class Inputs:
         nbytes = sizes or [source.size for source in self.sources]
         if self.written.rows is not None and not self.is_sorted:
             known = list(map(add, known, self.written.rows.unlisted))
-            nbytes = sizes or self.written.rows.nbytes
+            is_ranged = isinstance(self.sources[0], RangedSource)  # whose sizes are numbers of rows
+            nbytes = self.written.rows.nbytes if is_ranged else sizes or self.written.rows.nbytes
         left_out = [source.left_out if isinstance(source, LineSource) else "" for source in self.sources]
         names = [source.name for source in self.sources]
         rows = zip(names, known, nbytes, self.first_times or [""] * len(known), left_out, strict=True)

@@ -14,6 +14,7 @@ from gpumerge_cli.formats.json_lines import JsonSource, KeyFinder, items_of_rang
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.ranges import RangedSource, RangeItems
 from gpumerge_cli.native.json_values import JsonImages, lines_of_items
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder, Spelling
 from gpumerge_cli.order.values import ValueOrder
 
@@ -117,7 +118,7 @@ class JsonRanges(LineSource, RangedSource):
             low = self.item_end(low)
         return low
 
-    def run(self, file: SeekableInput) -> JsonRanges:
+    def run(self, file: SeekableInput, number: int, order: Order) -> JsonRanges:
         """See RangedSource."""
         return JsonRanges(LineSource(file, self.terminator), self._job)
 

@@ -13,6 +13,7 @@ from gpumerge_cli.formats.base import Source
 if TYPE_CHECKING:
     from gpumerge_cli.errors import InputError
     from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.order.kinds import Order
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,11 @@ class RangedSource(ABC):
         """The position of the item at `start` of the items that were made of the range from `low` on."""
 
     @abstractmethod
-    def run(self, file: SeekableInput) -> Source:
-        """The source of a file that holds sorted items, as `stored` makes them. It takes the file over."""
+    def run(self, file: SeekableInput, number: int, order: Order) -> Source:
+        """The source of a file that a task of a sort has written, which it takes over.
+
+        number: of the run. order: of the items.
+        """
 
     def note(self, facts: Any) -> None:  # noqa: B027 - optional
         """Take note of facts that another process has found in a range. Raises InputError if others contradict them."""

@@ -87,9 +87,15 @@ class Gather:
 
     def again(self) -> Gather:
         """Another one, of the same tables opened once more."""
-        tables = [table.again() for table in self._tables]
-        made = Gather(tables, self.schema, self.group_rows, self._memory, self._item_bytes, self.settings)
-        made.has_counts, made.inputs = self.has_counts, self.inputs
+        return self._of([table.again() for table in self._tables], self.inputs, self.schema, self._item_bytes)
+
+    def of_runs(self, runs: Sequence[Table], item_bytes: int) -> Gather:
+        """Another one, of sorted runs of its tables and others."""
+        return self._of(runs, runs, runs[0].schema, item_bytes)
+
+    def _of(self, tables: Sequence[Table], inputs: Sequence[Table], schema: pa.Schema, item_bytes: int) -> Gather:
+        made = Gather(tables, schema, self.group_rows, self._memory, item_bytes, self.settings)
+        made.has_counts, made.inputs = self.has_counts, inputs
         return made
 
     @property

@@ -6,7 +6,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,15 @@ from gpumerge_cli.formats.tables.cursor import batch_rows
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.references import references, row_of
 from gpumerge_cli.formats.tables.row_sources import OpenedTable, source_of
-from gpumerge_cli.formats.tables.table import Table, reading
+from gpumerge_cli.formats.tables.runs import SpilledRows
+from gpumerge_cli.formats.tables.table import Table, arrow_errors, reading
 from gpumerge_cli.order.key_types import ItemType
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 from gpumerge_cli.order.rules import NUL
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 _BATCH_BYTES = 4 << 20
 """Bytes of keys that are decoded at once."""
@@ -39,11 +44,12 @@ class TableRanges(RangedSource):
     def __init__(self, number: int, origin: OpenedTable, form: Form, order: FixedRowOrder | TextRowOrder) -> None:
         self.name = origin.name
         self.size = origin.table.rows
-        self.dtype = ItemType("V", order.item_bytes) if form.is_fixed else None
+        self.dtype: Dtype | None = ItemType("V", order.item_bytes) if form.is_fixed else None
         self.table: Table = origin.table
         self._number = number
         self._origin = origin
-        self._form = form
+        self.form = form
+        """That of its items."""
         self._order = order
         self._columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
         self._kept: OrderedDict[int, _GroupItems] = OrderedDict()
@@ -99,32 +105,21 @@ class TableRanges(RangedSource):
             for items in self._items(self.table.again(), first, high):
                 out.write(items)
 
-        source = source_of(self._origin.file.beside(write), self._form, self._order, self._origin)
+        source = source_of(self._origin.file.beside(write), self.form, self._order, self._origin)
         return RangeItems(source, source.item_end(0) if first < low else 0)
 
     def _items(self, table: Table, low: int, high: int) -> Iterator[Any]:
         """The items of rows, in pieces. Raises InputError."""
-        if low >= high:
-            return
-        group = bisect_right(table.starts, low) - 1
-        at = table.starts[group]
-        batches = table.batches(self._columns, group, batch_rows(table, self._columns, _BATCH_BYTES))
+        at = low
+        for batch in _rows_of(table, self._columns, low, high):
+            with arrow_errors(self.name):
+                items = self.form.items(batch, references(self._number, at, batch.num_rows))
+            yield items
+            at += batch.num_rows
 
-        def made() -> Iterator[Any]:
-            nonlocal at
-            for batch in batches:
-                start, stop = max(low, at), min(high, at + batch.num_rows)
-                if start < stop:
-                    rows = batch.slice(start - at, stop - start)
-                    yield self._form.items(rows, references(self._number, start, stop - start))
-                at += batch.num_rows
-                if at >= high:
-                    return
-
-        yield from reading(self.name, made())
-        if at < high:
-            what = f"it ends at row {at}, and says that it has {table.rows}"
-            raise InputError(what, where=self.name, way_out="copy or write it again")
+    def rows(self, low: int, high: int) -> Iterator[Any]:
+        """The rows of a range, in batches. Raises InputError."""
+        return _rows_of(self.table.again(), None, low, high)
 
     def stored(self, items: Bytes) -> Bytes:
         """See RangedSource: rows are gathered, see Written."""
@@ -134,9 +129,10 @@ class TableRanges(RangedSource):
         """See RangedSource."""
         return row_of(made.source.item_at(start), self._order.item_bytes)
 
-    def run(self, file: SeekableInput) -> TableRanges:
+    def run(self, file: SeekableInput, number: int, order: Order) -> TableRanges:
         """See RangedSource."""
-        raise NotImplementedError
+        assert isinstance(order, FixedRowOrder | TextRowOrder), "of rows"
+        return TableRanges(number, OpenedTable(file, SpilledRows.of(file)), Form.of_order(order), order)
 
     def check_unchanged(self) -> None:
         """See Source."""
@@ -145,6 +141,23 @@ class TableRanges(RangedSource):
     def close(self) -> None:
         """See Source."""
         self._origin.file.close()
+
+
+def _rows_of(table: Table, columns: list[str] | None, low: int, high: int) -> Iterator[Any]:
+    """The rows of a range with these columns, None for all, in batches. Raises InputError."""
+    if low >= high:
+        return
+    group = bisect_right(table.starts, low) - 1
+    at = table.starts[group]
+    for batch in reading(table.name, table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))):
+        start, stop = max(low, at), min(high, at + batch.num_rows)
+        if start < stop:
+            yield batch.slice(start - at, stop - start)
+        at += batch.num_rows
+        if at >= high:
+            return
+    what = f"it ends at row {at}, and says that it has {table.rows}"
+    raise InputError(what, where=table.name, way_out="copy or write it again")
 
 
 class _GroupItems:
