@@ -154,7 +154,8 @@ class PartCollector:
 
     def __init__(self, output: Output, folder: Path) -> None:
         self._output = output
-        self._folder = folder
+        self.folder = folder
+        """That of the parts."""
         self._waiting: dict[tuple[int, int], tuple[Task, EncodedRows]] = {}
         self._ends = [0] * len(output.sinks)  # the offset of the next task of each part of the output
 
@@ -171,7 +172,7 @@ class PartCollector:
 
     def _groups(self, rows: EncodedRows) -> Iterator[tuple[Any, Bytes]]:
         """The facts and bytes of each group in a file, which is removed."""
-        path = self._folder / rows.file
+        path = self.folder / rows.file
         try:
             if _NAME.fullmatch(rows.file) is None:
                 raise FileNotFoundError

@@ -37,7 +37,7 @@ from gpumerge_cli.urls import is_url, shown
 
 _LEAST_PIECE = 1 << 20
 _COPIES_OF_ROWS, _COPIES_OF_ITEMS = 3, 6
-"""Of rows: as decoded, in one piece, and sorted. Of their items: see formats.tables.runs."""
+"""The copies of rows: as decoded, in one piece, and sorted. Those of items: see formats.tables.runs."""
 _MEMORY = "/dev/shm"
 """A folder in memory for all processes of a machine: two sort 1 GB in 2.2 to 2.4 s with it, in 3 to 7 s with ext4."""
 _MARK, _KEPT = ".gpumerge-runs-", ".gpumerge-kept-"

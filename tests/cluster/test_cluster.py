@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from gpumerge_cli.cluster import sorting, workers
@@ -138,18 +136,6 @@ def test_csv_that_is_written_in_another_form(text: bytes, key: LineKey, machines
         run(sort_job((str(name),), output, items=items), executor=machines)
     with pytest.raises(OutputError, match="as -k 2,2"):
         run(merge_job((str(name), str(name)), output, items=items), executor=machines)
-
-
-def test_tables(machines: Cluster, tmp_path: Path) -> None:
-    name, output = str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet")
-    pq.write_table(pa.table({"k": [1, 2]}), name)
-    items = Items(records=RecordRequest(fields=("k",)))
-    for job in (merge_job((name, name), output, items=items), sort_job((name,), output, items=items)):
-        with pytest.raises(OutputError, match="a cluster merges no tables yet; leave --cluster out"):
-            run(job, executor=machines)
-    (found,) = check_each(job_of("check", (name,), items=items), executor=machines)
-    assert not isinstance(found, InputError)
-    assert found.items == 2
 
 
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
