@@ -122,7 +122,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("orders2.csv").write_text("at,what\n2024-12-01 11:00:00+01:00,tea\n")
     for name, ids in (("monday", [1, 3, 3, 7]), ("tuesday", [2, 3, 9]), ("hour-00", [1, 2]), ("hour-01", [3, 4])):
         table = pyarrow.table({"id": ids, "name": [f"name {number}" for number in range(len(ids))]})
-        parquet.write_table(table, f"{name}.parquet")
+        parquet.write_table(table, f"{name}.parquet", sorting_columns=[parquet.SortingColumn(0)])
+    for name, other in (("january", "price"), ("february", "amount")):
+        parquet.write_table(pyarrow.table({"id": [1, 2], other: [3, 4]}), f"{name}.parquet")
     trades = np.array([(7, 1.5), (3, 2.5)], [("id", "u4"), ("price", "f8")])
     np.save("trades1.npy", trades)
     np.save("trades2.npy", trades)

@@ -59,6 +59,17 @@ def requested_columns(options: OrderOptions | JoinOptions, files: Sequence[str])
     return FormatChoice(switched, "requested" if named is None else "named")
 
 
+def are_tables(options: OrderOptions, files: Sequence[str]) -> bool:
+    """Whether files are tables, whose columns have names without a header: by --format, else by the suffix of one."""
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, holds_rows
+
+    if options.format is not None or options.given_format_switch:
+        return options.format is not None and holds_rows(options.format)
+    ones = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
+    return any(one is not None and one.holds == "rows" for one in ones)
+
+
 def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str]) -> FormatChoice:
     """The format with columns that the suffix of one of `files` gives, if no option names a format."""
     if options.format is not None:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
-from gpumerge_cli.cli.chosen_format import COLUMN_OPTIONS, gives_columns
+from gpumerge_cli.cli.chosen_format import COLUMN_OPTIONS, are_tables, gives_columns
 from gpumerge_cli.cli.fields import SelectedKeys, find_keys
 from gpumerge_cli.cli.gnu_values import match_word, parse_separator
 from gpumerge_cli.cli.keyspec import (
@@ -32,6 +32,7 @@ from gpumerge_cli.order.rules import LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
+    from gpumerge_cli.formats.schema import Schema
 
 Mode = Literal["sort", "merge", "check", "check-quiet", "help", "version"]
 
@@ -56,6 +57,8 @@ class SortCommand:
     """Memory is in bytes, where 0 stands for the least that works; threads are up to 2^62."""
     notes: tuple[str, ...] = ()
     """The notes of --debug."""
+    schema: Schema = "same"
+    """That of the options, which have it for lines alone."""
 
 
 def parse_sort(
@@ -183,6 +186,9 @@ class _Reading:
         elif options.files0_from is None and not files:
             files = ("-",)
         options = without_line_settings(options, files)
+        schema = options.schema
+        if are_tables(options, files):
+            options = options.changed(schema="same")
         keys = find_keys(options, files, separator, self.keys)
         letters = options.letters | self.sort_words
         order = line_order(
@@ -200,6 +206,7 @@ class _Reading:
             keys=keys,
             options=options,
             notes=self._notes(options, letters, separator, keys.columns.name),
+            schema=schema,
         )
         check_operands(result, result.files)
         return result

@@ -98,6 +98,7 @@ def _items(command: SortCommand) -> Items:
             records=records,
             nulls=nulls_of_columns(options, command.keys),
             kinds=kinds_of_columns(options, command.keys, command.files),
+            schema=command.schema,
         )
     chosen = chosen_format(options.format, command.files, command.keys.columns)
     return Items(
@@ -107,7 +108,7 @@ def _items(command: SortCommand) -> Items:
         header_prefix=header_prefix(options),
         by_name=command.keys.by_name,
         headers=options.headers,
-        schema=options.schema,
+        schema=command.schema,
         certainty=chosen.certainty,
         plain=not options.compressed,
         line_ends=options.line_ends or "",

@@ -101,7 +101,7 @@ def check_each(
     inputs, items = job.inputs, job.items
     headers = _KnownHeader(items)
     layouts = layouts_of(inputs, items)
-    if items.schema != "same":
+    if items.schema != "same" and layouts[0].format.names_in_header:
         from gpumerge_cli.formats.kinds.lookup import columns_of_all
 
         items = replace(items, columns=columns_of_all(layouts[0].format, inputs, items))

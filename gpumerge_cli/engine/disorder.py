@@ -18,7 +18,7 @@ from gpumerge_cli.engine.hints import (
 )
 from gpumerge_cli.engine.table_hints import table_hint
 from gpumerge_cli.errors import DisorderError
-from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.base import HintingSource, Source
 from gpumerge_cli.formats.likely_header import is_header
 from gpumerge_cli.native.comparison import Comparison, key_bounds, read_time
 from gpumerge_cli.order.base import Meant
@@ -66,6 +66,8 @@ def disorder_error(
     known = others is not None
     sources = [source, *(other for other in others or () if other is not source)]
     way_out = encoding_hint(source, order) or (table_hint(sources, order) if known and named and join is None else "")
+    if not way_out and not equal and join is None and isinstance(source, HintingSource):
+        way_out = source.order_hint(sources[1:] if known else None, order)
     if not way_out and empty:
         way_out = "check -t and the number of the field"
     holds = partial(_decides_alike, here, ahead, by)

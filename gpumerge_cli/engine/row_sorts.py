@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from gpumerge_cli.backends.select import host
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.job import Job, Operation
 from gpumerge_cli.engine.memory import memory_for_items
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.formats.format import Purpose
@@ -32,6 +32,7 @@ def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
         copies=_copies(job),
         checks=job.operation.check,
         by_ranges=by_ranges,
+        most=_most_items(job.operation),
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
     )
 
@@ -41,6 +42,16 @@ def _copies(job: Job) -> bool:
     operation = job.operation
     is_whole = operation.keeps_sizes and operation.ranks is None and operation.join is None
     return operation.kind == "merge" and is_whole and not operation.lenient and job.output.parts is None
+
+
+def _most_items(operation: Operation) -> int | None:
+    """See Purpose.most. The first items of a merge are among the first ones of each input, and so at the end."""
+    ranks = operation.ranks
+    if ranks is None or operation.kind != "merge":
+        return None
+    if ranks.start < 0:
+        return ranks.start if ranks.stop is None or ranks.stop < 0 else None
+    return ranks.stop if ranks.stop is not None and ranks.stop >= 0 else None
 
 
 def merge_of_runs(job: Job) -> Job:

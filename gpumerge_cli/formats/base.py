@@ -7,13 +7,15 @@ stream, and cuts are positions at which an item starts (or the stream's end).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent, SinkLocation, Target, UploadLocation
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
+    from gpumerge_cli.order.kinds import Order
 
 STDIO = "-"
 """The name of standard input and output."""
@@ -63,6 +65,17 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Give the descriptor back."""
+
+
+@runtime_checkable
+class HintingSource(Protocol):
+    """A source that knows more of the order of its items than they show."""
+
+    def order_hint(self, others: Sequence[Source] | None, order: Order) -> str:
+        """The way out if the items are not in an order; "" if none is known. Raises InputError.
+
+        others: other inputs, which a proposed order must fit, too; None if nobody knows them, and no order is proposed.
+        """
 
 
 class Sink(Protocol):

@@ -230,6 +230,9 @@ class Purpose:
     """Whether the order of rows is checked."""
     by_ranges: bool = False
     """Whether other processes make the items of ranges of the files, so that formats give a RangedSource."""
+    most: int | None = None
+    """The most items of each input that can be among those that are wanted: its first ones, or with a negative number
+    its last ones. None for all."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
 

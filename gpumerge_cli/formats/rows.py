@@ -57,6 +57,7 @@ class RowFormat(Format):
     holds = "rows"
     joins = False
     written_here = True
+    has_schemas = True
     word = untyped_items = "rows"
 
     def readings(self, items: Items) -> int:
@@ -82,28 +83,30 @@ class RowFormat(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
-        from gpumerge_cli.formats.tables.alike import alike
+        from gpumerge_cli.formats.tables.alike import alike, check_has_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
         from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
-        from gpumerge_cli.formats.tables.key_columns import key_columns
         from gpumerge_cli.formats.tables.references import check_rows
+        from gpumerge_cli.formats.tables.stated import keys_of_job
 
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         first = opened[0].table
-        tables = alike([source.table for source in opened])
+        tables = alike([source.table for source in opened], layout.items.schema)
         for source, table in zip(opened, tables, strict=True):
             source.table = table
             check_rows(table.name, table.rows)
         try:
-            keys = key_columns(tables[0].schema, layout)
+            keys = keys_of_job(tables, layout)
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
+        check_has_keys(tables, [key.path[0] for key in keys])
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
         order = form.order(piece=0)
         order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
+        order = replace(order, stated=layout.key is None)
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
@@ -115,7 +118,7 @@ class RowFormat(Format):
         forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = all_items(opened, forms, order, progress, apart, checks=checks)
+            found = all_items(opened, forms, order, progress, apart, checks=checks, most=layout.purpose.most)
         except WrongRangeError:
             apart = None
             found = all_items(opened, forms, order, progress, apart)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Bounds, Meant, Order
@@ -36,6 +36,10 @@ class RowKey(Protocol):
     def width(self) -> int:
         """The bytes of its images; 0 if they have different sizes."""
 
+    @property
+    def column(self) -> Any:
+        """The column of a table, see formats.tables.key_columns."""
+
     def shown(self, image: bytes) -> bytes:
         """The value of an image: a text for users, or the bytes of a text."""
 
@@ -49,6 +53,8 @@ class RowOrder(Order):
     keys_of_rows: tuple[RowKey, ...]
     piece: int
     """The bytes of items that become one group of an output; 0 if that does not matter."""
+    stated: bool
+    """Whether the files say the keys, and no option does."""
     in_locales: ClassVar[bool] = False
 
     @abstractmethod
@@ -64,7 +70,8 @@ class RowOrder(Order):
         return self.piece
 
     def describe(self) -> str:
-        return f"rows, by {', '.join(map(self.key_option, range(len(self.keys_of_rows))))}"
+        by = ", ".join(map(self.key_option, range(len(self.keys_of_rows))))
+        return f"rows, by {by}{', as the files state' * self.stated}"
 
     def key_option(self, number: int) -> str:
         return f"--field {self.keys_of_rows[number].option_text}"
@@ -99,6 +106,7 @@ class FixedRowOrder(RowOrder, RecordOrder):
 
     keys_of_rows: tuple[RowKey, ...] = ()
     piece: int = 0
+    stated: bool = False
 
     @classmethod
     def by_columns(cls, keys: Sequence[RowKey], *, native: bool = False, piece: int = 0) -> FixedRowOrder:
@@ -137,6 +145,7 @@ class TextRowOrder(RowOrder, TextOrder):
 
     keys_of_rows: tuple[RowKey, ...] = ()
     piece: int = 0
+    stated: bool = False
 
     def images(self, item: bytes) -> list[bytes]:
         images = item.split(MARK)

@@ -153,9 +153,9 @@ INPUT = (
     ),
     Option(
         "schema", "Input", _ORDERED,
-        "The columns of CSV files whose columns differ, or come in another order, by the names in their headers: union "
-        "has the columns of all files, empty where a file lacks them, and intersect those that all files have. Every "
-        "file needs the columns of keys. By default, all headers must be the same.",
+        "The columns of CSV files or tables whose columns differ, or come in another order, by their names: union has "
+        "the columns of all files, empty or null where a file lacks them, and intersect those that all files have. "
+        "Every file needs the columns of keys. By default, all files must have the same columns.",
         kind="text", choices=("same", "union", "intersect"), default="same",
     ),
     Option(

@@ -57,6 +57,11 @@ def holds_lines(name: str) -> bool:
     return FORMATS[name].holds == "lines"
 
 
+def holds_rows(name: str) -> bool:
+    """True if the items of the format of that name are rows of typed columns."""
+    return name in FORMATS and FORMATS[name].holds == "rows"
+
+
 def names_columns(name: str) -> bool:
     """True if a format of that name has lines of columns that keys may name."""
     one = FORMATS.get(name)

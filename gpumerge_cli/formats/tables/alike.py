@@ -1,71 +1,129 @@
-"""Tables whose columns differ in their form alone, brought to one schema.
+"""Tables whose columns differ, brought to one schema.
 
-Writers store the same texts as string, large_string, string_view or a dictionary of these, and say or do not say that a
-column has no nulls. No value changes from one of these forms to another.
+By default they differ in their form alone. Writers store the same texts as string, large_string, string_view or a
+dictionary of these, times in several units, and say or do not say that a column has no nulls. With a schema of
+formats.schema, columns go by their names, and numbers may get wider types.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.formats.tables.key_columns import plain_values
+from gpumerge_cli.formats.schema import Schema, common_columns
+from gpumerge_cli.formats.tables.column_paths import values_type
+from gpumerge_cli.formats.tables.common_types import are_stored_alike, as_type, common_field
 from gpumerge_cli.formats.tables.table import Stored, Table, reading
 
-_FAMILIES = (
-    (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
-    (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
-)
-_SHORT_INDEX_BITS = 32
 _SHOWN = 12
+_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
+"""The columns as Spark reads them, whatever others there are."""
 
 
-def alike(tables: Sequence[Table]) -> list[Table]:
-    """The tables with the columns of the first one, nullable where any is. Raises InputError if others differ."""
+def alike(tables: Sequence[Table], schema: Schema = "same") -> list[Table]:
+    """The tables with the columns of the first one, or those that a schema says, nullable where any is.
+
+    Raises InputError if others differ.
+    """
+    if schema != "same":
+        return _by_names(tables, schema)
     first = tables[0]
-    schema = first.schema
+    common = first.schema
     for other in tables:
-        if not other.schema.equals(schema):
-            schema = _common_schema(schema, other, first)
-    return [one if one.schema.equals(schema) else _Brought(one, schema) for one in tables]
+        if not other.schema.equals(common):
+            common = _common_schema(common, other, first)
+    common = _with_fields(first.schema, list(common))
+    return [one if one.schema.equals(common) else _Brought(one, common) for one in tables]
 
 
 class _Brought(Table):
-    """A table whose columns get the types of another schema. Columns of batches may be dictionaries of their type."""
+    """A table whose columns get the types of another schema. Columns of batches may be dictionaries of their type.
 
-    def __init__(self, table: Table, schema: pa.Schema) -> None:
+    by_name: columns may lack, be more, or in another order. Each name occurs once.
+    """
+
+    def __init__(self, table: Table, schema: pa.Schema, *, by_name: bool = False) -> None:
         self.name = table.name
-        self.schema = schema.with_metadata(table.schema.metadata)
+        self.schema = schema
         self.group_rows = table.group_rows
         self.has_utf8 = table.has_utf8
         self.reads_forward = table.reads_forward
         self._table = table
+        self._by_name = by_name
 
     @property
     def file(self) -> Table:
         """See Table."""
         return self._table
 
+    @cached_property
+    def is_changed(self) -> bool:
+        """See Table."""
+        own = self._table.schema
+        if own.names != self.schema.names:
+            return True
+        return not all(are_stored_alike(*pair) for pair in zip(own.types, self.schema.types, strict=True))
+
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""
         fields = [one for one in self.schema if columns is None or one.name in columns]
-        batches = self._table.batches(columns, group, rows)
-        yield from reading(self.name, (_brought(batch, fields, self.schema.metadata) for batch in batches))
+        batches = self._table.batches(self._own(columns), group, rows)
+        yield from reading(self.name, (self._brought(batch, fields) for batch in batches))
+
+    def _own(self, columns: Sequence[str] | None) -> Sequence[str] | None:
+        """The columns that the file has of these, in its order."""
+        known = self._table.schema.names
+        if not self._by_name or (columns is None and set(known) <= set(self.schema.names)):
+            return columns
+        wanted = set(self.schema.names if columns is None else columns)
+        return [name for name in known if name in wanted]
+
+    def _brought(self, batch: pa.RecordBatch, fields: Sequence[pa.Field]) -> pa.RecordBatch:
+        if not fields:
+            return batch
+        columns = []
+        for number, field in enumerate(fields):
+            if self._by_name and field.name not in batch.schema.names:
+                columns.append(pa.nulls(batch.num_rows, field.type))
+                continue
+            column = batch.column(field.name if self._by_name else number)
+            try:
+                columns.append(as_type(column, field.type))
+            except pa.ArrowInvalid as error:
+                what = f"{field.name}: {error}".splitlines()[0].rstrip(".")
+                way_out = f"write all files again with one type of {field.name} that holds its values"
+                raise InputError(what, where=self.name, way_out=way_out) from None
+        types = [field.with_type(column.type) for column, field in zip(columns, fields, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(types, self.schema.metadata))
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
-        return self._table.may_have_nulls(path)
+        return self._lacks(path) or self._table.may_have_nulls(path)
 
     def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
         """See Table."""
-        return self._table.extremes(group, path)
+        found = None if self._lacks(path) else self._table.extremes(group, path)
+        if found is None:
+            return None
+        own, type = _type_at(self._table.schema, path), _type_at(self.schema, path)
+        if own == type or not pa.types.is_temporal(own):
+            return found
+        try:  # integers of another unit
+            least, greatest = pa.array(found[:2], own).cast(type)
+        except (pa.ArrowException, ValueError, TypeError, OverflowError):
+            return None
+        return least, greatest, found[2]
 
     def has_exact_extremes(self, group: int, path: Sequence[str]) -> bool:
         """See Table."""
-        return self._table.has_exact_extremes(group, path)
+        return not self._lacks(path) and self._table.has_exact_extremes(group, path)
+
+    def _lacks(self, path: Sequence[str]) -> bool:
+        return path[0] not in self._table.schema.names
 
     @property
     def stored(self) -> Stored:
@@ -74,16 +132,53 @@ class _Brought(Table):
 
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
-        return self._table.bytes_of_rows(columns)
+        return self._table.bytes_of_rows(self._own(columns))
 
     def again(self) -> Table:
         """See Table."""
-        return _Brought(self._table.again(), self.schema)
+        return _Brought(self._table.again(), self.schema, by_name=self._by_name)
+
+
+def check_has_keys(tables: Sequence[Table], names: Sequence[str]) -> None:
+    """Raise InputError if a file lacks the column of a key, of which it would have nulls alone."""
+    for table in tables:
+        lacking = [name for name in names if name not in table.file.schema.names]
+        if lacking:
+            what = f"it has no column {lacking[0]!r}, which is a key"
+            raise InputError(what, where=table.name, way_out="leave the file out, or name keys that all files have")
+
+
+def _by_names(tables: Sequence[Table], schema: Schema) -> list[Table]:
+    """See alike. Numbers get wider types where files differ."""
+    names = common_columns([(table.name, table.schema.names) for table in tables], schema)
+    fields = []
+    for name in names:
+        having = [table for table in tables if name in table.schema.names]
+        field = having[0].schema.field(name)
+        for other in having[1:]:
+            common = common_field(field, other.schema.field(name), widens=True)
+            if common is None:
+                here, there = other.schema.field(name), having[0].schema.field(name)
+                what = f"{_shown(here)} differs from {_shown(there)} of {having[0].name}"
+                way_out = f"write it again with {name} as {there.type}, or rename one of the columns"
+                raise InputError(what, where=other.name, way_out=way_out)
+            field = common
+        fields.append(field.with_nullable(field.nullable or len(having) < len(tables)))
+    common_schema = _with_fields(tables[0].schema, fields)
+    return [one if one.schema.equals(common_schema) else _Brought(one, common_schema, by_name=True) for one in tables]
+
+
+def _with_fields(schema: pa.Schema, fields: Sequence[pa.Field]) -> pa.Schema:
+    """The fields with the metadata of a schema, as far as they fit."""
+    metadata = dict(schema.metadata or {})
+    if [(field.name, field.type) for field in fields] != [(field.name, field.type) for field in schema]:
+        metadata.pop(_OF_SPARK, None)
+    return pa.schema(fields, metadata or None)
 
 
 def _common_schema(schema: pa.Schema, other: Table, first: Table) -> pa.Schema:
     """The schema for the columns of both. Raises InputError."""
-    fields = [_common_field(*pair) for pair in zip(schema, other.schema, strict=False)]
+    fields = [common_field(*pair) for pair in zip(schema, other.schema, strict=False)]
     found = [field for field in fields if field is not None]
     if len(found) == len(schema) == len(other.schema):
         return pa.schema(found, schema.metadata)
@@ -98,76 +193,24 @@ def _common_schema(schema: pa.Schema, other: Table, first: Table) -> pa.Schema:
     else:
         more = (other if len(other.schema) > len(schema) else first).schema.field(len(found))
         what += f": {_shown(more)} is in one of them"
+    if _go_by_name(first, other):
+        way_out += ", or add --schema union or intersect"
     raise InputError(what, where=other.name, way_out=way_out)
 
 
-def _common_field(first: pa.Field, other: pa.Field) -> pa.Field | None:
-    type = common_type(first.type, other.type)
-    if type is None or first.name != other.name:
-        return None
-    return first.with_type(type).with_nullable(first.nullable or other.nullable)
+def _go_by_name(first: Table, other: Table) -> bool:
+    """Whether two files have columns in common whose types fit."""
+    try:
+        return bool(_by_names([first, other], "intersect"))
+    except InputError:
+        return False
 
 
-def common_type(first: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """The type that holds the values of both without a change, the first one if it can; None if none does."""
-    if first == other:
-        return first
-    if pa.types.is_dictionary(first) or pa.types.is_dictionary(other):
-        return _common_dictionary(first, other)
-    if any(_is_one_of(first, family) and _is_one_of(other, family) for family in _FAMILIES):
-        return first
-    makers = {pa.types.is_list: pa.list_, pa.types.is_large_list: pa.large_list}
-    if _is_one_of(first, makers) and _is_one_of(other, makers):
-        field = _common_field(first.value_field, other.value_field.with_name(first.value_field.name))
-        return None if field is None else next(make for test, make in makers.items() if test(first))(field)
-    if pa.types.is_struct(first) and pa.types.is_struct(other) and first.num_fields == other.num_fields:
-        fields = [_common_field(*pair) for pair in zip(first, other, strict=True)]
-        return None if any(field is None for field in fields) else pa.struct(fields)
-    return None
-
-
-def _common_dictionary(first: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    values, index_bits = [], []
-    for type in (first, other):
-        is_dictionary = pa.types.is_dictionary(type)
-        if is_dictionary and type.ordered:
-            return None  # its values have an order of their own
-        values.append(type.value_type if is_dictionary else type)
-        index_bits.append(type.index_type.bit_width if is_dictionary else 0)
-    common = common_type(*values)
-    if common is None or not pa.types.is_dictionary(first):
-        return common
-    if index_bits[0] == index_bits[1] and first.index_type == other.index_type:
-        return pa.dictionary(first.index_type, common)
-    return pa.dictionary(pa.int32() if max(index_bits) <= _SHORT_INDEX_BITS else pa.int64(), common)
-
-
-def _is_one_of(type: pa.DataType, tests: Any) -> bool:
-    return any(test(type) for test in tests)
-
-
-def _brought(batch: pa.RecordBatch, fields: Sequence[pa.Field], metadata: Any) -> pa.RecordBatch:
-    columns = [_as_type(column, field.type) for column, field in zip(batch.columns, fields, strict=True)]
-    if not columns:
-        return batch
-    types = [field.with_type(column.type) for column, field in zip(columns, fields, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(types, metadata))
-
-
-def _as_type(array: Any, type: pa.DataType) -> Any:
-    """The values as this type, or as a dictionary of it if they are one."""
-    if array.type == type:
-        return array
-    is_dictionary = pa.types.is_dictionary(type)
-    values = type.value_type if is_dictionary else type
-    if pa.types.is_dictionary(array.type) and values not in (pa.string_view(), pa.binary_view()):
-        index = type.index_type if is_dictionary else array.type.index_type
-        return pa.DictionaryArray.from_arrays(array.indices.cast(index), array.dictionary.cast(values))
-    array = plain_values(array) if pa.types.is_dictionary(array.type) else array
-    if not is_dictionary:
-        return array.cast(type)
-    encoded = array.cast(values).dictionary_encode()
-    return pa.DictionaryArray.from_arrays(encoded.indices.cast(type.index_type), encoded.dictionary)
+def _type_at(schema: pa.Schema, path: Sequence[str]) -> pa.DataType:
+    type: Any = pa.struct(list(schema))
+    for name in path:
+        type = values_type(type).field(name).type
+    return values_type(type)
 
 
 def _listed(table: Table) -> str:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables.images import fixed_images, line_images, uint64_images
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.key_columns import key_array
@@ -144,15 +145,27 @@ def items_as_stated(
             group += 1
             continue
         group = next((one for one in range(group, groups) if one in apart.groups), groups)
-        end = table.starts[group]
-        batches = batches_from(bisect_right(table.starts, at) - 1) if at < end else iter(())
-        while at < end:
-            batch = next(batches, None)
-            if batch is None:  # fewer rows than the file says
-                return
-            batch = batch.slice(0, min(batch.num_rows, end - at))
-            yield form.items(batch, references(number, at, batch.num_rows)), batch.num_rows
-            at += batch.num_rows
+        yield from items_of_some(number, table, batches_from, form, range(at, table.starts[group]))
+
+
+def items_of_some(
+    number: int, table: Table, batches_from: Callable[[int], Iterator[Any]], form: Form, rows: range
+) -> Iterator[tuple[Any, int]]:
+    """The items of some rows of table `number`, and the rows of which they are. batches_from: all from a group on."""
+    at, end = rows.start, rows.stop
+    if at >= end:
+        return
+    group = bisect_right(table.starts, at) - 1
+    start = table.starts[group]
+    for batch in batches_from(group):
+        low, high = max(at, start) - start, min(end - start, batch.num_rows)
+        if low < high:
+            yield form.items(batch.slice(low, high - low), references(number, start + low, high - low)), high - low
+        start += batch.num_rows
+        if start >= end:
+            return
+    what = f"it has {start} rows, and says that it has {table.rows}"
+    raise InputError(what, where=table.name, way_out="copy or write it again")
 
 
 def _pieces(table: Table, at: int, rows: int) -> Iterator[tuple[int, int, int]]:

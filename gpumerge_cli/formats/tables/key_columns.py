@@ -136,7 +136,7 @@ def key_column(
         )
     path, type = found
     values = values_type(type)
-    if not _has_order(values):
+    if not has_order(values):
         way_out = "name one of its fields, as " + f"{name}.{values.field(0).name}" if is_struct(values) else ""
         raise UsageError(
             f"{option} {name}: values of type {type} have no order",
@@ -268,7 +268,7 @@ def _names(schema: pa.Schema, above: str = "") -> Iterator[str]:
         inner = values_type(field.type)
         if is_struct(inner):
             yield from _names(pa.schema(list(inner)), f"{above}{field.name}.")
-        elif _has_order(inner):
+        elif has_order(inner):
             yield f"{above}{field.name}"
 
 
@@ -298,7 +298,8 @@ def is_text(type: pa.DataType) -> bool:
     )  # fmt: skip
 
 
-def _has_order(type: pa.DataType) -> bool:
+def has_order(type: pa.DataType) -> bool:
+    """Whether values of a type, see values_type, can be keys."""
     return is_text(type) or bool(pa.types.is_null(type)) or _fixed_bytes(type) is not None
 
 

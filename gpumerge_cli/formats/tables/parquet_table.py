@@ -59,14 +59,13 @@ class ParquetTable(Table):
 
     def _sorted_by(self) -> tuple[SortedColumn, ...]:
         """The first columns by which all groups are sorted."""
-        paths, found = self._paths, []
+        paths, found = [one.path for one in stored_columns(self.footer)], []
         stated = [sorting_of(group) for group in self.footer.groups]
         for columns in zip(*stated, strict=False):
             first = columns[0]
             if any(one != first for one in columns) or not 0 <= first.number < len(paths):
                 break
-            path = tuple(paths[first.number].split("."))
-            found.append(SortedColumn(path, first.descending, first.nulls_first))
+            found.append(SortedColumn(paths[first.number], first.descending, first.nulls_first))
         return tuple(found)
 
     @cached_property

@@ -81,8 +81,8 @@ class ParquetWriter(TableWriter):
 
     def takes(self, table: Table, group: int) -> bool:
         """See TableWriter. A group is taken if its columns and their compressions are those that are written."""
-        table = table.file
-        if not isinstance(table, ParquetTable) or self._settings.level is not None:
+        is_changed, table = table.is_changed, table.file
+        if not isinstance(table, ParquetTable) or is_changed or self._settings.level is not None:
             return False
         if shape_of(table.footer) != self.shape or not self._fits(table.group_rows[group]):
             return False

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
+from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.fixed_source import FixedSource
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ _READ_AT_ONCE = 4
 """The most tables whose keys are decoded at once."""
 _BATCH_BYTES = 4 << 20
 """Bytes of keys that are decoded at once."""
+_FEW_ROWS = 1 << 10
+"""So few rows are decoded at once, whatever their size is."""
 
 
 class OpenedTable(FixedSource):
@@ -48,6 +52,14 @@ class _OfTable:
         from gpumerge_cli.formats.tables.references import row_of
 
         return f"{self.name}: {self._origin.table.place(row_of(self.item_at(start), self._item_bytes))}"
+
+    def order_hint(self, others: Sequence[Source] | None, order: Order) -> str:
+        """See HintingSource."""
+        from gpumerge_cli.formats.tables.stated import way_out_of_disorder
+
+        assert isinstance(order, FixedRowOrder | TextRowOrder)
+        tables = None if others is None else [one._origin.table for one in others if isinstance(one, _OfTable)]
+        return way_out_of_disorder(self._origin.table, tables, [key.column for key in order.keys_of_rows])
 
     def check_unchanged(self) -> None:
         self._origin.file.check_unchanged()
@@ -79,14 +91,16 @@ def all_items(
     apart: Sequence[Apart] | None,
     *,
     checks: bool = True,
+    most: int | None = None,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. forms: those of the items of each. apart, checks: see items_of."""
+    """The items of all tables. forms: those of the items of each. apart, checks, most: see items_of."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
         made = []
         for number, one in enumerate(opened):
-            make = partial(items_of, number, one, forms[number], order, partial(progress, number), checks=checks)
+            advance = partial(progress, number)
+            make = partial(items_of, number, one, forms[number], order, advance, checks=checks, most=most)
             made.append(pool.submit(make, apart[number] if apart else None))
     if all(future.exception() is None for future in made):
         return [future.result() for future in made]
@@ -105,23 +119,30 @@ def items_of(
     apart: Apart | None,
     *,
     checks: bool,
+    most: int | None = None,
 ) -> FixedItems | TextItems:
     """The items of table `number`, in a temporary file.
 
-    apart: groups that two items stand for; None for none. checks: the keys of such groups are read.
+    apart: groups that two items stand for; None for none. checks: the keys of such groups are read. most: see
+    formats.format.Purpose.
     """
-    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows
+    from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows, items_of_some
     from gpumerge_cli.formats.tables.cursor import batch_rows
     from gpumerge_cli.formats.tables.table import reading
 
     table = origin.table
     columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
+    wanted = range(table.rows) if most is None else range(table.rows)[slice(most) if most >= 0 else slice(most, None)]
 
     def write(out: IO[bytes]) -> None:
         def batches(group: int = 0) -> Iterator[Any]:
-            return table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
+            few = len(wanted) <= _FEW_ROWS
+            rows = max(1, len(wanted)) if few else batch_rows(table, columns, _BATCH_BYTES)
+            return table.batches(columns, group, rows)
 
-        if apart is not None and not checks and not apart.needs_keys(table, form):
+        if len(wanted) < table.rows:
+            made = items_of_some(number, table, batches, form, wanted)
+        elif apart is not None and not checks and not apart.needs_keys(table, form):
             made = items_as_stated(number, table, batches, form, apart)
         else:
             made = items_of_rows(number, table, batches(), form, apart)
@@ -129,8 +150,9 @@ def items_of(
         for items, rows in reading(table.name, made):  # errors of writing are not those of the table
             out.write(items)
             done += rows
-            progress(rows / table.rows)
-        table.check_read(done)
+            progress(done / max(1, len(wanted)))
+        if len(wanted) == table.rows:
+            table.check_read(done)
 
     return source_of(origin.file.beside(write), form, order, origin)
 

@@ -70,6 +70,11 @@ class Table(ABC):
         """The table as its file has it, with the same rows."""
         return self
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether values have another form in the file, so that its groups cannot be copied."""
+        return False
+
     @cached_property
     def starts(self) -> list[int]:
         """The number of the first row of each group, and of all rows."""

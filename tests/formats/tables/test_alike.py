@@ -14,7 +14,7 @@ pa, pq = library("pyarrow"), library("pyarrow.parquet")
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
 from gpumerge_cli.formats.tables import parquet_writer  # noqa: E402
-from gpumerge_cli.formats.tables.alike import common_type  # noqa: E402
+from gpumerge_cli.formats.tables.common_types import common_type  # noqa: E402
 
 TEXTS = [
     pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string()),
@@ -131,7 +131,7 @@ def test_groups_of_other_forms_are_copied(tmp_path: Path, monkeypatch: pytest.Mo
     [
         (pa.int32(), pa.int64(), None),
         (pa.string(), pa.binary(), None),
-        (pa.timestamp("us"), pa.timestamp("ns"), None),
+        (pa.timestamp("us"), pa.timestamp("ns"), pa.timestamp("ns")),
         (pa.dictionary(pa.int8(), pa.string(), ordered=True), pa.string(), None),
         (pa.dictionary(pa.int8(), pa.string()), pa.string(), pa.dictionary(pa.int32(), pa.string())),
         (pa.dictionary(pa.int8(), pa.int64()), pa.int64(), pa.dictionary(pa.int32(), pa.int64())),
@@ -150,12 +150,12 @@ def test_common_types(first: Any, other: Any, common: Any) -> None:
 
 def test_other_columns_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = write(tmp_path / "a.parquet", pa.table({"id": [1], "at": pa.array([1], pa.timestamp("us"))}))
-    b = write(tmp_path / "b.parquet", pa.table({"id": [1], "at": pa.array([1], pa.timestamp("ns"))}))
+    b = write(tmp_path / "b.parquet", pa.table({"id": [1], "at": pa.array([1], pa.timestamp("us", "UTC"))}))
     assert invoke(["merge", "--field", "id", a, b, "-o", str(tmp_path / "out.parquet")]) == 2
     assert capsys.readouterr().err == (
-        f"gpumerge: {b}: its columns are id int64, at timestamp[ns], those of {a} are id int64, at timestamp[us]: "
-        f"at timestamp[ns] differs from at timestamp[us]; give all files the same columns: write {b} again with at as "
-        "timestamp[us]\n"
+        f"gpumerge: {b}: its columns are id int64, at timestamp[us, tz=UTC], those of {a} are id int64, at "
+        "timestamp[us]: at timestamp[us, tz=UTC] differs from at timestamp[us]; give all files the same columns: write "
+        f"{b} again with at as timestamp[us]\n"
     )
 
 
