@@ -20,6 +20,7 @@ from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.cluster.file_checks import check_inputs
+from gpumerge_cli.cluster.locale_checks import check_locale
 from gpumerge_cli.cluster.open_runs import open_runs
 from gpumerge_cli.cluster.range_tasks import RangeSetup
 from gpumerge_cli.cluster.row_parts import RowParts
@@ -37,7 +38,7 @@ from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.row_sorts import purpose_of
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import PassSetup
-from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError, UsageError
+from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.output_range import OutputRange
@@ -45,8 +46,6 @@ from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.cuts import Cut
-from gpumerge_cli.native.locales import open_locale
-from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, Planner, ends_of
 
 if TYPE_CHECKING:
@@ -263,7 +262,7 @@ def probe(packed: PackedShipment, dask_worker: Worker | None = None) -> WorkerSt
             if not os.access(shipment.folder, os.W_OK | os.X_OK):
                 raise _unwritten(shipment.folder)
         select.host()  # raises for a library that cannot be loaded
-        _check_locale(shipment.work.order)
+        check_locale(shipment.work.order)
         threads, memory = worker_threads(dask_worker), worker_memory(dask_worker)
         return WorkerStatus(socket.gethostname(), threads, memory, has_gpu(dask_worker))
     except GpumergeError as error:
@@ -307,18 +306,6 @@ def _check_files(shipment: Shipment) -> None:
             return check_inputs(shipment.inputs)
         time.sleep(_POLL)
     return check_inputs(shipment.inputs)
-
-
-def _check_locale(order: Order) -> None:
-    """Raise ClusterError if this machine lacks the locale of an order."""
-    if order.text is None or not order.text.by_locale:
-        return
-    try:
-        open_locale(order.text.locale)
-    except UsageError as error:
-        raise ClusterError(
-            f"the worker at {socket.gethostname()}: {error.what}", way_out="install the locale on all machines"
-        ) from None
 
 
 def _unwritten(where: str) -> ClusterError:

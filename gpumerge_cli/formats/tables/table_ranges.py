@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 4 << 20
 """Bytes of keys that are decoded at once."""
-_KEPT = 2
-"""Groups whose items are kept, for the next search."""
+_BLOCK = 1 << 20
+"""Rows of a group whose items are made at once for a search, at most."""
+_KEPT = 4
+"""Blocks of items that are kept, for the next search."""
 
 
 class TableRanges(RangedSource):
@@ -52,7 +54,7 @@ class TableRanges(RangedSource):
         """That of its items."""
         self._order = order
         self._columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
-        self._kept: OrderedDict[int, _GroupItems] = OrderedDict()
+        self._kept: OrderedDict[int, _Block] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -67,14 +69,16 @@ class TableRanges(RangedSource):
 
     def item_at(self, start: int) -> bytes:
         group = bisect_right(self.table.starts, start) - 1
+        low, end = self.table.starts[group : group + 2]
+        low += (start - low) // _BLOCK * _BLOCK
         with self._lock:
-            if group not in self._kept:
-                low, high = self.table.starts[group : group + 2]
-                self._kept[group] = _GroupItems(low, list(self._items(self.table, low, high)), self._order.item_bytes)
+            if low not in self._kept:
+                pieces = list(self._items(self.table, low, min(low + _BLOCK, end)))
+                self._kept[low] = _Block(low, pieces, self._order.item_bytes)
                 while len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
-            self._kept.move_to_end(group)
-            return self._kept[group].item(start)
+            self._kept.move_to_end(low)
+            return self._kept[low].item(start)
 
     def item_before(self, start: int) -> bytes:
         return self.item_at(start - 1)
@@ -160,8 +164,8 @@ def _rows_of(table: Table, columns: list[str] | None, low: int, high: int) -> It
     raise InputError(what, where=table.name, way_out="copy or write it again")
 
 
-class _GroupItems:
-    """The items of a group. first: its first row. item_bytes: see references_of."""
+class _Block:
+    """The items of neighbouring rows. first: the first one. item_bytes: see references_of."""
 
     def __init__(self, first: int, pieces: Sequence[Any], item_bytes: int) -> None:
         self._first = first
