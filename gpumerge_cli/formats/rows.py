@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.formats.tables.apart import Apart
     from gpumerge_cli.formats.tables.facts import TablesFacts
+    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.items import Form
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import Table, TableWriter
@@ -86,11 +87,12 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.alike import alike, check_has_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
-        from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
+        from gpumerge_cli.formats.tables.memory import keep_freed_memory
         from gpumerge_cli.formats.tables.references import check_rows
         from gpumerge_cli.formats.tables.stated import keys_of_job
 
+        keep_freed_memory(large=layout.purpose.sort is None)
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         first = opened[0].table
         tables = alike([source.table for source in opened], layout.items.schema)
@@ -122,7 +124,7 @@ class RowFormat(Format):
         except WrongRangeError:
             apart = None
             found = all_items(opened, forms, order, progress, apart)
-        gather = Gather(tables, tables[0].schema, rows, layout.purpose.memory // 4, order.item_bytes, settings)
+        gather = _gather(tables, tables[0].schema, rows, layout.purpose.memory, form, settings)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
@@ -197,11 +199,10 @@ def _by_ranges(
     settings: TableSettings,
 ) -> PreparedSources:
     """Sources for the work of several processes. rows, settings: see Gather."""
-    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.table_ranges import TableRanges
 
     tables = [one.table for one in opened]
-    gather = Gather(tables, tables[0].schema, rows, purpose.memory // 4, order.item_bytes, settings)
+    gather = _gather(tables, tables[0].schema, rows, purpose.memory, form, settings)
     found = [TableRanges(number, one, form, order) for number, one in enumerate(opened)]
     return PreparedSources(tuple(found), order, Written(rows=gather), is_copied=False)
 
@@ -215,7 +216,6 @@ def _sorted(
     settings: TableSettings,
 ) -> PreparedSources:
     """Sorted runs of all rows. rows, settings: see Gather."""
-    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.runs import sorted_runs
 
     assert purpose.sort is not None
@@ -233,9 +233,17 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(source_of(spool(lambda out: None, 0), form, order, first))
-    gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
+    gather = _gather(tables, first.table.schema, rows, purpose.memory, form, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
+
+
+def _gather(
+    tables: Sequence[Table], schema: Any, rows: int, memory: int, form: Form, settings: TableSettings
+) -> Gather:
+    from gpumerge_cli.formats.tables.gather import Gather
+
+    return Gather(tables, schema, rows, memory // 4, form.order(0).item_bytes, settings, form.stated_key(schema))
 
 
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:

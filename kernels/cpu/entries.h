@@ -152,6 +152,17 @@ enum JsonFault { NO_JSON_FAULT = 0, VALUE_EXPECTED = 1, NAME_EXPECTED = 2, COLON
     TEXT_BEHIND_VALUE = 5, OPEN_STRING = 6, CONTROL_IN_STRING = 7, INVALID_ESCAPE = 8, INVALID_UTF8 = 9, INVALID_NUMBER = 10,
     TOO_DEEP = 11, LINE_ENDS = 12, MIXED_TYPES = 13, NO_ORDER = 14, NO_NUMBER = 15, LONG_EXPONENT = 16 };
 enum JsonWords { FOUND_WORDS = 4 };
+/* The rows low to high - 1 of an input, in which `count` wanted ones lie. */
+struct RowRange {
+    int64_t low, high, count;
+};
+
+/* The values of `rows` rows of an input, from row `first` on. */
+struct RowChunk {
+    int64_t input, first, rows;
+    const unsigned char* values;
+};
+
 /* The outcome of gm_json_keys. taken: the place in the text that was reached. made: the bytes of the output. lines, blanks: the
  * numbers of lines and of blank lines up to there; each call adds to them. fault: a JsonFault of the next line, at byte `at` of the
  * text, in key number `key`, or -1 for the line itself. blank: the number of each blank line and its bytes, with room for
@@ -204,6 +215,14 @@ int64_t gm_json_keys(const struct JsonKeys* keys, const unsigned char* text, int
     int64_t room, struct JsonLines* found);
 /* Writes the lines among such items to `out`, which may hold as many bytes, each with a newline. Returns their bytes. */
 int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, unsigned char* out);
+
+/* References to rows of tables lie in every `words`-th word, and hold the number of an input above 40 bits of a row in it. Writes
+ * for each of `inputs` inputs the range that its rows lie in to `ranges`. Returns 0 if a reference is to another input, else 1. */
+int64_t gm_row_ranges(const int64_t* references, int64_t words, int64_t count, int64_t inputs, struct RowRange* ranges);
+/* Writes the values of such rows to `out`, in the order of the references. width: the bytes of a value. Returns 0 if a row is in no
+ * chunk, or if there is no memory, else 1. */
+int64_t gm_gather(const int64_t* references, int64_t words, int64_t count, int64_t width, const struct RowChunk* chunks,
+    int64_t chunk_count, unsigned char* out);
 
 /* Opens a workspace; null if there is no memory. threads: the host threads that may share one piece of work. */
 struct Workspace* gm_open(const struct OrderSpec* order, int64_t capacity, int64_t threads);

@@ -16,7 +16,7 @@ import pyarrow as pa
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.schema import Schema, common_columns
 from gpumerge_cli.formats.tables.column_paths import values_type
-from gpumerge_cli.formats.tables.common_types import are_stored_alike, as_type, common_field
+from gpumerge_cli.formats.tables.common_types import are_stored_alike, as_type, common_field, nulls_of
 from gpumerge_cli.formats.tables.table import Stored, Table, reading
 
 _SHOWN = 12
@@ -88,7 +88,7 @@ class _Brought(Table):
         columns = []
         for number, field in enumerate(fields):
             if self._by_name and field.name not in batch.schema.names:
-                columns.append(pa.nulls(batch.num_rows, field.type))
+                columns.append(nulls_of(field.type, batch.num_rows))
                 continue
             column = batch.column(field.name if self._by_name else number)
             try:

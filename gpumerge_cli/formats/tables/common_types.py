@@ -77,7 +77,7 @@ def as_type(array: Any, type: pa.DataType) -> Any:
     if array.type == type:
         return array
     if pa.types.is_null(array.type):
-        return pa.nulls(len(array), type)
+        return nulls_of(type, len(array))
     is_dictionary = pa.types.is_dictionary(type)
     values = type.value_type if is_dictionary else type
     if pa.types.is_dictionary(array.type) and values not in (pa.string_view(), pa.binary_view()):
@@ -88,6 +88,28 @@ def as_type(array: Any, type: pa.DataType) -> Any:
         return array.cast(type)
     encoded = array.cast(values).dictionary_encode()
     return pa.DictionaryArray.from_arrays(encoded.indices.cast(type.index_type), encoded.dictionary)
+
+
+def nulls_of(type: pa.DataType, count: int) -> Any:
+    """So many nulls, in which fields of structs have no nulls where they may not."""
+    if not pa.types.is_struct(type):
+        return pa.nulls(count, type)
+    made = [(nulls_of if field.nullable else _zeros)(field.type, count) for field in type]
+    return pa.StructArray.from_arrays(made, fields=list(type), mask=pa.repeat(True, count))
+
+
+def _zeros(type: pa.DataType, count: int) -> Any:
+    """So many values that are not null: zeros, and empty ones."""
+    if isinstance(type, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(type, _zeros(type.storage_type, count))
+    if pa.types.is_struct(type):
+        made = [(nulls_of if field.nullable else _zeros)(field.type, count) for field in type]
+        return pa.StructArray.from_arrays(made, fields=list(type))
+    if pa.types.is_dictionary(type):
+        return pa.DictionaryArray.from_arrays(_zeros(type.index_type, count), _zeros(type.value_type, 1))
+    if pa.types.is_nested(type):
+        return pa.repeat(pa.scalar([], type), count)
+    return pa.Array.from_buffers(type, count, [None, *pa.nulls(count, type).buffers()[1:]])
 
 
 def _common_dictionary(first: pa.DataType, other: pa.DataType, widens: bool) -> pa.DataType | None:

@@ -63,11 +63,12 @@ class KeptMemory:
 
 
 class Cursor:
-    """Takes rows from a table."""
+    """Takes rows from a table. columns: see Table.batches."""
 
-    def __init__(self, table: Table, memory: KeptMemory) -> None:
+    def __init__(self, table: Table, memory: KeptMemory, columns: Sequence[str] | None = None) -> None:
         self._table = table
         self._memory = memory
+        self._columns = columns
         self._rows = batch_rows(table, None, memory.batch_bytes)
         self._kept: list[_Kept] = []
         self._batches: Iterator[Any] = iter(())
@@ -82,7 +83,7 @@ class Cursor:
             found = self._taken(rows)
         if sum(batch.num_rows for batch in found) == len(rows):
             return found
-        return Cursor(self._table.again(), self._memory)._taken(rows)
+        return Cursor(self._table.again(), self._memory, self._columns)._taken(rows)
 
     def _taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """The rows, but for those whose batches are not kept any more."""
@@ -135,7 +136,7 @@ class Cursor:
         starts = self._table.starts
         group = bisect_right(starts, row) - 1
         if not self._begun or (starts[group] > self._end and not self._table.reads_forward):
-            self._batches = self._table.batches(None, group, self._rows)
+            self._batches = self._table.batches(self._columns, group, self._rows)
             self._end = starts[group]
             self._begun = True
 
@@ -163,6 +164,10 @@ class RowsInMemory(Table):
             return list(self._rows.slice(rows.start, len(rows)).to_batches())
         found: list[pa.RecordBatch] = rows_at(self._rows, rows).to_batches()
         return found
+
+    def only(self, columns: Sequence[str]) -> RowsInMemory:
+        """The same rows with some of their columns."""
+        return RowsInMemory(self._rows.select(columns))
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""

@@ -84,7 +84,7 @@ class ParquetTable(Table):
                 metadata=self.metadata,
                 buffer_size=self.buffer_bytes,
                 pre_buffer=False,
-                read_dictionary=self._dictionaries if columns is None else None,
+                read_dictionary=[one for one in self._dictionaries if columns is None or one in columns],
             )
             groups = range(group, len(self.group_rows))
             yield from reader.iter_batches(rows, row_groups=groups, columns=columns, use_threads=True)
@@ -161,9 +161,8 @@ class ParquetTable(Table):
             leaf = self._leaf([field.name])
             if leaf is None or not (pa.types.is_string(field.type) or pa.types.is_binary(field.type)):
                 continue
-            if self.schema.get_field_index(field.name) == number and all(
-                _has_short_dictionary(self._chunks(group, leaf)) for group in range(len(self._groups))
-            ):
+            chunks = [self._chunks(group, leaf) for group in range(len(self._groups))]
+            if self.schema.get_field_index(field.name) == number and _have_short_dictionaries(chunks):
                 found.append(field.name)
         return found
 
@@ -172,6 +171,7 @@ class ParquetTable(Table):
         return ParquetTable(self._file)
 
 
-def _has_short_dictionary(column: ChunkFacts) -> bool:
-    """Whether a column of a group is a dictionary that is much shorter than its values."""
-    return column.has_dictionary and column.uncompressed <= _SHORT * column.num_values
+def _have_short_dictionaries(chunks: Sequence[ChunkFacts]) -> bool:
+    """Whether a column has a dictionary in each group, which are all in all much shorter than its values."""
+    size = sum(chunk.uncompressed for chunk in chunks)
+    return all(chunk.has_dictionary for chunk in chunks) and size <= _SHORT * sum(chunk.num_values for chunk in chunks)

@@ -199,7 +199,8 @@ class SpilledRows(Table):
         """See Table."""
         with arrow_errors(self.name):
             for number in range(group, len(self.group_rows)):
-                yield self._reader.get_batch(number)
+                batch = self._reader.get_batch(number)
+                yield batch if columns is None else batch.select(columns)
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
-from gpumerge_cli.formats.tables.gather import COUNT, Gather, WholeGroup
+from gpumerge_cli.formats.tables.gather import COUNT, Gather, Wanted, WholeGroup
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
@@ -52,21 +52,21 @@ class RowSink(ItemSink):
         """See Sink. counts: the numbers of equal items, if they are a column."""
         parts: list[tuple[Any, bool]] = []
         if counts is not None:
-            found, numbers = self._gather.references(data), np.array(np.frombuffer(counts, np.int64))
+            found, numbers = self._gather.wanted(data), np.array(np.frombuffer(counts, np.int64))
             edges = range(0, len(found), self._rows)
-            some = [(found[at : at + self._rows], numbers[at : at + self._rows]) for at in edges]
+            some = [(found.part(at, at + self._rows), numbers[at : at + self._rows]) for at in edges]
             return RowPiece([self._gathered(*one) for one in some], len(data))
-        for part in self._gather.parts(self._gather.references(data), self._rows):
+        for part in self._gather.parts(self._gather.wanted(data), self._rows):
             if not isinstance(part, WholeGroup):
                 parts.append(self._gathered(part))
             elif self._writer.takes(part.table, part.group):
                 parts.append((part, True))
             else:
-                parts += map(self._gathered, part.references(self._rows))
+                parts += map(self._gathered, part.wanted(self._rows))
         return RowPiece(parts, len(data))
 
-    def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
-        """The rows of some references, encoded if they are enough for a group. counts: those of the rows."""
+    def _gathered(self, found: Wanted, counts: Any = None) -> tuple[Any, bool]:
+        """The rows of some items, encoded if they are enough for a group. counts: those of the rows."""
         rows = self._gather.rows(found)
         if counts is not None:
             rows = rows.append_column(COUNT, pa.array(counts))

@@ -201,6 +201,10 @@ def arrow_errors(name: str, way_out: str = "the file may be damaged: copy or wri
         yield
     except GpumergeError:
         raise
+    except pa.ArrowNotImplementedError as error:
+        what = str(error).strip().splitlines() or ["Arrow does not know its types"]
+        way_out = "write it again with types that pyarrow reads, as decimals for integers of 128 bits"
+        raise InputError(what[0][:_LONGEST].rstrip("."), where=name, way_out=way_out) from None
     except (pa.ArrowException, OSError, ValueError, OverflowError, TypeError, KeyError, IndexError) as error:
         what = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(what[0][:_LONGEST].rstrip("."), where=name, way_out=way_out) from None
