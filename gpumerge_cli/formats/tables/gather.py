@@ -26,6 +26,7 @@ from gpumerge_cli.formats.tables.references import (
     references_of,
 )
 from gpumerge_cli.formats.tables.settings import TableSettings
+from gpumerge_cli.formats.tables.spooled import Keep
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
 from gpumerge_cli.native.row_gather import row_ranges
@@ -58,6 +59,10 @@ class Wanted:
     def __len__(self) -> int:
         return len(self.references)
 
+    def copied(self) -> Wanted:
+        """The same, whatever becomes of the items."""
+        return Wanted(np.array(self.references), None if self.images is None else np.array(self.images))
+
     def part(self, low: int, high: int) -> Wanted:
         """The rows low to high - 1 of these."""
         return Wanted(self.references[low:high], None if self.images is None else self.images[low:high])
@@ -82,8 +87,9 @@ class Gather:
     """Finds rows.
 
     tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
-    rows of a group of an output. memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines.
-    settings: those of the output that the inputs give. key: the column that need not be read; None for none.
+    rows of a group of an output. piece_rows: see there. memory: bytes that decoded rows may take. item_bytes: of an
+    item, 0 for lines. settings: those of the output that the inputs give. key: the column that need not be read; None
+    for none. keep: see KeptMemory.
     """
 
     def __init__(
@@ -91,16 +97,20 @@ class Gather:
         tables: Sequence[Table],
         schema: pa.Schema,
         group_rows: int,
+        piece_rows: int,
         memory: int,
         item_bytes: int,
         settings: TableSettings,
         key: StatedKey | None = None,
+        keep: Keep | None = None,
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
         self.has_counts = False
         """Whether an output has a column of the numbers of equal rows, too."""
         self.group_rows = group_rows
+        self.piece_rows = piece_rows
+        """The rows of an output that one thread encodes ahead of their turn, if they are more than a group."""
         self._name = tables[0].name
         self.settings = settings
         self._item_bytes = item_bytes
@@ -112,7 +122,7 @@ class Gather:
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
         self._memory = memory
-        self._kept = KeptMemory(memory, len(tables))
+        self._kept = KeptMemory(memory, len(tables), keep)
         self._key = key
         self._rest = schema if self._key is None else schema.remove(schema.get_field_index(self._key.name))
         self._cursors = self._cursors_of(None if self._key is None else self._rest.names)
@@ -135,7 +145,8 @@ class Gather:
         item_bytes: int,
         key: StatedKey | None,
     ) -> Gather:
-        made = Gather(tables, schema, self.group_rows, self._memory, item_bytes, self.settings, key)
+        rows = self.group_rows, self.piece_rows
+        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, key)
         made.has_counts, made.inputs = self.has_counts, inputs
         return made
 

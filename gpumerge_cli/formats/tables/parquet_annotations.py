@@ -17,6 +17,7 @@ from gpumerge_cli.formats.tables.thrift import Encoded, Struct
 _BYTES = (None, 6, 7)
 """The physical types of groups, and of bytes of any or of one size."""
 _KINDS = (SchemaField.converted_type, SchemaField.logical_type)
+_INTERVAL = 21
 _TIME = 7
 """The field of LogicalType for times. Its own are whether they are in UTC, and the unit."""
 _UNIT = 2
@@ -33,6 +34,15 @@ def annotated(footer: ParquetFooter, like: ParquetFooter) -> ParquetFooter:
     known = dict(_by_path(like))
     made = [_annotated(one, known.get(path)) for path, one in _by_path(footer)]
     return replace(footer, schema=Encoded(thrift.list_of([thrift.written(one) for one in made])))
+
+
+def intervals(footer: ParquetFooter) -> frozenset[tuple[str, ...]]:
+    """The columns whose values are INTERVAL, each with the names above it. Raises InputError."""
+    return frozenset(
+        tuple(name.decode(errors="replace") for name in path)
+        for path, element in _by_path(footer)
+        if _value(element, SchemaField.converted_type) == _INTERVAL
+    )
 
 
 def _annotated(own: Struct, other: Struct | None) -> Struct:

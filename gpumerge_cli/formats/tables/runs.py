@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.tables.cursor import RowsInMemory, batch_rows
+from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, LEAST_OPEN, RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.references import places, references, references_of, renumbered
+from gpumerge_cli.formats.tables.spooled import spooled
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
@@ -60,12 +61,15 @@ def sorted_runs(
     share = memory // _SHARES
     whole = sum(table.bytes_of_rows(None) for table in tables)
     # A gather holds a batch of each run.
-    batch_bytes = max(_LEAST_BATCH, min(_LARGEST_BATCH, share * share // max(1, 2 * whole)))
+    least = max(_LEAST_BATCH, LEAST_OF_COLUMN * len(tables[0].schema))
+    batch_bytes = max(least, min(_LARGEST_BATCH, share * share // max(1, 2 * whole)))
     held: list[Any] = []
     size = number = 0
     for table in tables:
-        found = 0
-        for batch in table.batches(None, 0, batch_rows(table, None, batch_bytes)):
+        found, rows = 0, batch_rows(table, None, batch_bytes)
+        if table.open_bytes(None) > max(LEAST_OPEN, memory // _SPARED):
+            table = spooled(table, lambda write: spool(write, 0), max(LEAST_OPEN, memory // _SPARED), rows)
+        for batch in table.batches(None, 0, rows):
             nbytes = _bytes_to_sort(batch, form)
             if held and size + nbytes > memory - memory // _SPARED:
                 yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)

@@ -48,6 +48,14 @@ def test_of_duckdb(value: str) -> None:
         assert known(OUT, "select v") == known("a.parquet", "select v")
 
 
+def test_intervals_have_no_order(capfd: pytest.CaptureFixture[str]) -> None:
+    duckdb = library("duckdb")
+    duckdb.sql("copy (select {'v': interval 3 day} as s, 1 as id) to 'a.parquet'")
+    assert invoke(["merge", "--field", "s.v", "a.parquet", "-o", OUT]) == 2
+    told = "gpumerge: a.parquet: --field s.v: values of type INTERVAL have no order; name another column\n"
+    assert capfd.readouterr().err == told
+
+
 def test_of_polars() -> None:
     polars = library("polars")
     start = dt.datetime(2020, 1, 1)
