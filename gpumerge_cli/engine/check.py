@@ -107,7 +107,7 @@ def check_each(
         items = replace(items, columns=columns_of_all(layouts[0].format, inputs, items))
     sizes = [known_size(name) for name in inputs] if advance is not None else []
     copier = executor.copier(job, "")
-    purpose = Purpose(by_ranges=executor.by_ranges)
+    purpose = Purpose(by_ranges=executor.by_ranges, only_checks=job.operation.equals.keeps_all)
     troubles = _troubles(inputs)
     for at, name in enumerate(inputs):
         if name in troubles:

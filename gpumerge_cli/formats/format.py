@@ -230,6 +230,8 @@ class Purpose:
     """Whether the order of rows is checked."""
     by_ranges: bool = False
     """Whether other processes make the items of ranges of the files, so that formats give a RangedSource."""
+    only_checks: bool = False
+    """Whether nothing else is done with them, and equal rows are in order."""
     most: int | None = None
     """The most items of each input that can be among those that are wanted: its first ones, or with a negative number
     its last ones. None for all."""

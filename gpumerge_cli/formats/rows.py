@@ -127,7 +127,7 @@ class RowFormat(Format):
             return _by_ranges(opened, form, order, rows, piece, layout.purpose, settings)
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, piece, layout.purpose, settings)
-        apart = self._apart(tables, form, settings) if layout.purpose.copies else None
+        apart = self._apart(tables, form, layout.purpose, settings)
         forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
@@ -142,11 +142,15 @@ class RowFormat(Format):
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
 
-    def _apart(self, tables: Sequence[Table], form: Form, settings: TableSettings) -> list[Apart] | None:
-        """The groups of the tables that an output of this format takes as they are, None for none."""
+    def _apart(
+        self, tables: Sequence[Table], form: Form, purpose: Purpose, settings: TableSettings
+    ) -> list[Apart] | None:
+        """The groups of the tables of which no single row is asked for, None for none."""
         from gpumerge_cli.formats.tables.apart import groups_apart
 
-        found = groups_apart(tables, form, self.writer(tables[0].schema, settings).takes)
+        if not purpose.copies and not purpose.only_checks:
+            return None
+        found = groups_apart(tables, form, self.writer(tables[0].schema, settings).takes if purpose.copies else _any)
         return found if any(one.groups for one in found or ()) else None
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
@@ -254,6 +258,10 @@ def _sorted(
     gather = _gather(tables, first.table.schema, rows, piece, purpose.memory, form, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
+
+
+def _any(table: Table, group: int) -> bool:
+    return True
 
 
 def _least_piece(tables: Sequence[Table], memory: int) -> int:

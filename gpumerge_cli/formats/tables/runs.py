@@ -18,11 +18,11 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, LEAST_OPEN, RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.interleaving import Stretch, interleaved
 from gpumerge_cli.formats.tables.items import Form
-from gpumerge_cli.formats.tables.references import places, references, references_of, renumbered
+from gpumerge_cli.formats.tables.references import references, references_of, renumbered
 from gpumerge_cli.formats.tables.spooled import spooled
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
-from gpumerge_cli.formats.tables.taking import rows_at
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 
 RowsOrder = FixedRowOrder | TextRowOrder
@@ -84,7 +84,7 @@ def sorted_runs(
         rows = _joined(held, tables[0].schema)
         files: list[SeekableInput] = []
         _sort(0, rows, form, order, sort, lambda items: files.append(spool(partial(_write, items), 0)))
-        yield SortedRows(RowsInMemory(rows), files[0])
+        yield SortedRows(RowsInMemory(_without_key(rows, form)), files[0])
 
 
 def _bytes_to_sort(batch: Any, form: Form) -> int:
@@ -108,6 +108,12 @@ def _joined(held: list[Any], schema: pa.Schema) -> Any:
     del rows
     pa.default_memory_pool().release_unused()
     return joined
+
+
+def _without_key(rows: Any, form: Form) -> Any:
+    """The columns of rows whose values their items do not say."""
+    key = form.stated_key(rows.schema)
+    return rows if key is None else rows.drop_columns([key.name])
 
 
 def _sort(number: int, rows: Any, form: Form, order: RowsOrder, sort: SortItems, use: Callable[[Bytes], None]) -> None:
@@ -136,17 +142,17 @@ def _spilled(
 ) -> SortedRows:
     rows = _joined(held, schema)
     count = rows.num_rows
-    at_once = max(1, int(count * batch_bytes / max(1, bytes_in_memory(rows))))
+    kept, stretches = _without_key(rows, form), [Stretch(number, 0, count)]
+    at_once = max(1, int(count * batch_bytes / max(1, bytes_in_memory(kept))))
     files: list[SeekableInput] = []
 
     def keep(items: Bytes) -> None:
         found = references_of(items, order.item_bytes)
 
         def write(out: IO[bytes]) -> None:
-            with pa.ipc.new_file(out, rows.schema) as stream:
+            with pa.ipc.new_file(out, kept.schema) as stream:
                 for at in range(0, count, at_once):
-                    _, wanted = places(found[at : at + at_once])
-                    stream.write_table(rows_at(rows, wanted), count)
+                    stream.write_table(interleaved(found[at : at + at_once], stretches, kept), count)
 
         files.append(spool(write, number))
         files.append(spool(partial(_write, renumbered(items, number, order.item_bytes)), number))
@@ -161,17 +167,18 @@ def sorted_pieces(
 ) -> Iterator[bytes]:
     """The bytes of a file with the sorted rows of batches, as SpilledRows.of opens it. Batches are let go."""
     rows = _joined(batches, schema)
-    count, places_of = rows.num_rows, []
+    count, stretches = rows.num_rows, [Stretch(0, 0, rows.num_rows)]
+    found: list[Any] = []
 
     def keep(items: Bytes) -> None:
-        places_of.append(places(references_of(items, order.item_bytes))[1])
+        found.append(references_of(items, order.item_bytes).copy())
 
     _sort(0, rows, form, order, sort, keep)
     at_once = max(1, int(count * _LARGEST_BATCH / max(1, bytes_in_memory(rows))))
     out = io.BytesIO()
     with pa.ipc.new_file(out, rows.schema) as stream:
         for at in range(0, count, at_once):
-            stream.write_table(rows_at(rows, places_of[0][at : at + at_once]), count)
+            stream.write_table(interleaved(found[0][at : at + at_once], stretches, rows), count)
             yield out.getvalue()
             out.seek(0)
             out.truncate()

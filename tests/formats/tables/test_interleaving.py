@@ -15,7 +15,7 @@ from tests.needs import library
 pa, pq = library("pyarrow"), library("pyarrow.parquet")
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
-from gpumerge_cli.formats.tables import items, parquet_table  # noqa: E402
+from gpumerge_cli.formats.tables import items, parquet_table, runs  # noqa: E402
 from gpumerge_cli.formats.tables.images import has_values, uint64_images, values_of_uint64  # noqa: E402
 from gpumerge_cli.formats.tables.interleaving import Stretch, interleaved  # noqa: E402
 from gpumerge_cli.formats.tables.key_columns import KeyColumn  # noqa: E402
@@ -118,3 +118,10 @@ def test_a_short_last_group_leaves_a_column_its_dictionary(tmp_path: Path) -> No
     table = parquet_table.ParquetTable(SeekableInput(str(tmp_path / "a.parquet")))
     (batch, *_) = table.batches(None, 0, 100)
     assert pa.types.is_dictionary(batch.column(0).type)
+
+
+def test_runs_of_a_sort_do_not_hold_keys_that_items_state() -> None:
+    rows = pa.table({"k": pa.array([3, 1], pa.int32()), "v": ["a", "b"]})
+    key = KeyColumn(("k",), pa.int32(), False, "last")
+    assert runs._without_key(rows, items.Form.of([key], [False])).column_names == ["v"]
+    assert runs._without_key(rows, items.Form.of([key], [True])).column_names == ["k", "v"]
