@@ -32,6 +32,7 @@ def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
         copies=_copies(job),
         checks=job.operation.check,
         by_ranges=by_ranges,
+        margin=job.operation.margin,
         most=_most_items(job.operation),
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
     )

@@ -71,7 +71,7 @@ class JsonRanges(LineSource, RangedSource):
         line = super().item_at(start)
         item, found = self._job.images.read(line)
         if found.fault is not None:
-            raise line_error(self.name, line + self._end, found.fault, self._items_before(start), self._job.order)
+            raise line_error(self.name, line + self._end, found.fault, self._items_before(start), self._job.order, ())
         return b"" if found.blanks else item
 
     def item_before(self, start: int) -> bytes:

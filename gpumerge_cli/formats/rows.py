@@ -18,10 +18,21 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_others
-from gpumerge_cli.formats.format import Column, Counted, Format, Layout, PreparedSources, Purpose, Written
+from gpumerge_cli.formats.format import (
+    Beside,
+    Column,
+    Counted,
+    Format,
+    Layout,
+    Named,
+    PreparedSources,
+    Purpose,
+    Written,
+)
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import open_input
+from gpumerge_cli.formats.places import OTHER_COLUMNS, refuse_delimiter
 from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
 from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.order.kinds import Order
@@ -68,6 +79,7 @@ class RowFormat(Format):
     holds = "rows"
     joins = False
     written_here = True
+    has_titles = True
     has_schemas = True
     word = untyped_items = "rows"
 
@@ -100,6 +112,7 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.items import Form
         from gpumerge_cli.formats.tables.memory import keep_freed_memory
         from gpumerge_cli.formats.tables.references import check_rows
+        from gpumerge_cli.formats.tables.sources import with_sources
         from gpumerge_cli.formats.tables.stated import keys_of_job
 
         keep_freed_memory(large=layout.purpose.sort is None)
@@ -114,6 +127,11 @@ class RowFormat(Format):
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
         check_keys(tables, [key.path for key in keys])
+        margin = layout.purpose.margin
+        if margin is not None and margin.title:
+            tables = with_sources(tables, margin.title)
+            for source, table in zip(opened, tables, strict=True):
+                source.table = table
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
         order = form.order(piece=0)
@@ -175,14 +193,29 @@ class RowFormat(Format):
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
         """See Format. The column is the last one."""
-        from gpumerge_cli.formats.tables.gather import COUNT
+        from gpumerge_cli.formats.tables.numbered import CountColumn, refuse_title
 
         assert written.rows is not None, "of rows"
-        if COUNT in written.rows.schema.names:
-            what = f"--count: the rows have a column {COUNT!r} already"
-            raise UsageError(what, way_out="write the counts to a file of their own with --count-to")
-        written.rows.has_counts = True
+        column = CountColumn()
+        refuse_title(written.rows.schema, column, "--count", "write the counts to a file of their own with --count-to")
+        written.rows.numbered = column
         return Counted(replace(margin, count="apart"), head, written)
+
+    def placed(self, margin: Margin, order: Order, written: Written) -> Beside:
+        """See Format. The column is the first one."""
+        from gpumerge_cli.formats.tables.numbered import PlaceColumn, refuse_title
+
+        assert written.rows is not None, "of rows"
+        refuse_delimiter(margin)
+        column = PlaceColumn(margin)
+        refuse_title(written.rows.schema, column, "compare", OTHER_COLUMNS)
+        written.rows.numbered = column
+        total = b"%d rows are in the first file alone, %d in the second alone, %d in both" if margin.total else None
+        return Beside(replace(margin, columns_apart=True, total=total), written)
+
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order, written: Written) -> Named:
+        """See Format. Its rows have had the column since they were prepared."""
+        return Named((), head, written)
 
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""

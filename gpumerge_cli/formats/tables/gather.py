@@ -18,6 +18,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
 from gpumerge_cli.formats.tables.dictionaries import table_of
 from gpumerge_cli.formats.tables.interleaving import Stretch, interleaved
+from gpumerge_cli.formats.tables.numbered import NumberColumn, with_column
 from gpumerge_cli.formats.tables.references import (
     END,
     WHOLE,
@@ -31,8 +32,6 @@ from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
 from gpumerge_cli.native.row_gather import row_ranges
 
-COUNT = "count"
-"""The column of the numbers of equal rows."""
 _FEW = 1 << 16
 """Numbers below it are sorted by their digits."""
 _SPARSE = 4
@@ -66,6 +65,10 @@ class Wanted:
     def part(self, low: int, high: int) -> Wanted:
         """The rows low to high - 1 of these."""
         return Wanted(self.references[low:high], None if self.images is None else self.images[low:high])
+
+    def kept(self, mask: NDArray[np.bool_]) -> Wanted:
+        """Those of the rows for which `mask` is true."""
+        return Wanted(self.references[mask], None if self.images is None else self.images[mask])
 
 
 class WholeGroup:
@@ -106,8 +109,8 @@ class Gather:
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
-        self.has_counts = False
-        """Whether an output has a column of the numbers of equal rows, too."""
+        self.numbered: NumberColumn | None = None
+        """The column of an output that is made of numbers, if it has one."""
         self.group_rows = group_rows
         self.piece_rows = piece_rows
         """The rows of an output that one thread encodes ahead of their turn, if they are more than a group."""
@@ -147,13 +150,13 @@ class Gather:
     ) -> Gather:
         rows = self.group_rows, self.piece_rows
         made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, key)
-        made.has_counts, made.inputs = self.has_counts, inputs
+        made.numbered, made.inputs = self.numbered, inputs
         return made
 
     @property
     def output_schema(self) -> pa.Schema:
         """The columns of an output."""
-        return self.schema.append(pa.field(COUNT, pa.int64())) if self.has_counts else self.schema
+        return self.schema if self.numbered is None else with_column(self.schema, self.numbered)
 
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
         return [

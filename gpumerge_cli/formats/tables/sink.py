@@ -12,7 +12,8 @@ import pyarrow as pa
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
-from gpumerge_cli.formats.tables.gather import COUNT, Gather, Wanted, WholeGroup
+from gpumerge_cli.formats.tables.gather import Gather, Wanted, WholeGroup
+from gpumerge_cli.formats.tables.numbered import add_column
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
@@ -53,14 +54,20 @@ class RowSink(ItemSink):
         self._waiting: list[Any] = []
         self._write(writer.head)
 
-    def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
-        """See Sink. counts: the numbers of equal items, if they are a column."""
+    def encode(self, data: Bytes, numbers: Bytes | None = None) -> RowPiece:
+        """See Sink. numbers: those of the items, if a column is made of them."""
         wanted = self._gather.wanted(data)
         if len(wanted) > self._ahead:
             wanted = wanted.copied()
-        numbers = None if counts is None else np.array(np.frombuffer(counts, np.int64))
+        of_rows = None
+        if numbers is not None:
+            assert self._gather.numbered is not None, "the engine has numbers for a column"
+            of_rows = np.array(np.frombuffer(numbers, np.int64))
+            kept = self._gather.numbered.kept(of_rows)
+            if kept is not None:
+                wanted, of_rows = wanted.kept(kept), of_rows[kept]
         parts: list[Part] = []
-        made, rows = self._made(wanted, numbers), 0
+        made, rows = self._made(wanted, of_rows), 0
         for part, is_encoded, count in made:
             parts.append((part, is_encoded))
             rows += count
@@ -68,12 +75,12 @@ class RowSink(ItemSink):
                 break
         return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
 
-    def _made(self, wanted: Wanted, counts: Any) -> Iterator[tuple[Any, bool, int]]:
-        """The parts of a piece, and the rows that each has in memory. counts: see _gathered; None for no column."""
-        if counts is not None:
+    def _made(self, wanted: Wanted, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
+        """The parts of a piece, and the rows that each has in memory. numbers: see _gathered; None for no column."""
+        if numbers is not None:
             for at in range(0, len(wanted), self._rows):
                 some = wanted.part(at, at + self._rows)
-                yield (*self._gathered(some, counts[at : at + self._rows]), len(some))
+                yield (*self._gathered(some, numbers[at : at + self._rows]), len(some))
             return
         for part in self._gather.parts(wanted, self._rows):
             if not isinstance(part, WholeGroup):
@@ -84,11 +91,11 @@ class RowSink(ItemSink):
                 for some in part.wanted(self._rows):
                     yield (*self._gathered(some), len(some))
 
-    def _gathered(self, found: Wanted, counts: Any = None) -> Part:
-        """The rows of some items, encoded if they are enough for a group. counts: those of the rows."""
+    def _gathered(self, found: Wanted, numbers: Any = None) -> Part:
+        """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
         rows = self._gather.rows(found)
-        if counts is not None:
-            rows = rows.append_column(COUNT, pa.array(counts))
+        if self._gather.numbered is not None:
+            rows = add_column(rows, self._gather.numbered, numbers)
         whole = len(found) * _LEAST >= self._rows
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
