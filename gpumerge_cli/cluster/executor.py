@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.select import Choice
@@ -85,7 +85,7 @@ class ClusterTeam:
         if output is None:
             return self.cluster.ready(work, shipment, on_done=partial(note_facts, work))
         if self.inputs.written.rows is not None and work.action == "merge":
-            return self._rows(work, shipment, output, self.inputs.written.rows)
+            return self._rows(work, shipment, output, cast("Gather", self.inputs.written.rows))  # joins are refused
         if isinstance(work.writer, ClusterRunWriter):
             shipment, on_done = work.writer.shipment(shipment), work.writer.on_done
         else:

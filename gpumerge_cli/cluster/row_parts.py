@@ -134,7 +134,7 @@ class RowParts:
         def writer(gather: Gather) -> TableWriter:
             return rows_writer(job.output.name, inputs.layout, gather)
 
-        return cls(folder, rows, writer, inputs.order.end)
+        return cls(folder, cast("Gather", rows), writer, inputs.order.end)  # joins are refused
 
     def over(self, runs: Sequence[Source], order: Order) -> RowParts:
         """The parts of an output of runs. order: of their items."""

@@ -33,6 +33,7 @@ from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
+    from gpumerge_cli.order.record_joins import JoinRules
 
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _LARGEST = 8
@@ -80,6 +81,8 @@ class Inputs:
     first_times: tuple[str, ...] = ()
     """See engine.times.read_first_times."""
     is_sorted: bool = False
+    """See PreparedSources."""
+    join: JoinRules | None = None
     """See PreparedSources."""
     others: Callable[[], Sequence[Source] | None] = tuple
     """Gives further inputs of the command that have the same order.
@@ -225,6 +228,7 @@ def open_inputs(
             openings.rest,
             tuple(names),
             is_sorted=prepared.is_sorted,
+            join=prepared.join,
         )
         if any(isinstance(source, LineSource) for source in inputs.sources):
             from gpumerge_cli.engine.headers import new_head

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.join_gather import JoinGather
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
+    from gpumerge_cli.order.record_joins import JoinRules
+    from gpumerge_cli.order.row_joins import JoinRequest
     from gpumerge_cli.order.rules import LineOrder
 
 Holds = Literal["lines", "untyped", "typed", "rows"]
@@ -54,6 +57,8 @@ class Format(ABC):
     """The option that asks for it."""
     joins: bool = True
     """Whether its items can be joined."""
+    joins_by_request: bool = False
+    """Whether `prepared` makes items for a join, by a JoinRequest. Otherwise a join is one of the items themselves."""
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
     has_schemas: bool = False
@@ -250,6 +255,8 @@ class Purpose:
     its last ones. None for all."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
+    join: JoinRequest | None = None
+    """The join for which a format makes items; None for another job."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +287,7 @@ class Written:
 
     shown: Callable[[bytes], bytes] | None = None
     """Turns whole lines into the bytes to write; None if they are written as they are."""
-    rows: Gather | None = None
+    rows: Gather | JoinGather | None = None
     """The way to the rows that items refer to, which go to an output of a format of rows."""
 
 
@@ -324,6 +331,8 @@ class PreparedSources:
     """Whether a job that sorts gets sorted runs, which need only be merged."""
     is_copied: bool = True
     """Whether files were copied for that, where the format has to read them."""
+    join: JoinRules | None = None
+    """The join of the items, if they were made for one."""
 
 
 FORMATS: dict[str, Format] = {}

@@ -180,30 +180,54 @@ def json_items(
     several types, and for a line to which members of the margin cannot be added.
     """
     keys = tuple(map(json_key, order.keys))
+    refuse_keys(() if margin is None else margin.added, keys)
+    count = len(sources)
+    copied, types = copied_lines(sources, [order] * count, [keys] * count, progress, margin)
+    return JsonItems(copied, value_order(order, keys, types, spelling), LinesOfItems(len(keys)))
+
+
+def value_order(
+    order: LineOrder, keys: Sequence[JsonKey], types: Sequence[TypedValue | None], spelling: Spelling
+) -> ValueOrder:
+    """The order of items by keys. order: of the lines, with paths as names. types: those of the values of each key."""
+    rules = replace(
+        order,
+        keys=tuple(line_key(named, key, at) for at, (named, key) in enumerate(zip(order.keys, keys, strict=True))),
+        separator=MARK,
+        terminator=NUL,
+        spelling=spelling.of(order),
+    )
+    pairs = zip(types, keys, strict=True)
+    known = tuple("null" if one is None or key.reads != "values" else one.type for one, key in pairs)
+    return ValueOrder.by_values(rules, KeyFinder(tuple(keys), known))
+
+
+def copied_lines(
+    sources: Sequence[LineSource],
+    orders: Sequence[LineOrder],
+    keys: Sequence[tuple[JsonKey, ...]],
+    progress: Callable[[int, float], None],
+    margin: Margin | None = None,
+) -> tuple[list[JsonSource], Sequence[TypedValue | None]]:
+    """(the items of files, which are closed, the first value of each key that has a type).
+
+    orders, keys: those of each file. progress, margin: see json_items. Raises as that does.
+    """
+    types = KeyTypes(orders[0].keys, keys[0])
     added = () if margin is None else margin.added
-    refuse_keys(added, keys)
-    images, types = JsonImages(keys, added), KeyTypes(order.keys, keys)
-    copied = [_copied(source, images, order, partial(progress, number)) for number, source in enumerate(sources)]
+    copied = [
+        _copied(source, JsonImages(its, added), order, partial(progress, number))
+        for number, (source, its, order) in enumerate(zip(sources, keys, orders, strict=True))
+    ]
     for source in copied:
         for number, own in enumerate(source.types):
             if own is not None:
                 types.add(number, own)
-    for one, named in zip(types.found, order.keys, strict=True):
+    for one, named in zip(types.found, orders[0].keys, strict=True):
         if one is None and any(source.size for source in copied):
             what = f"no line has a value at {named.name}, so all compare equal by it; check the path"
             getLogger("gpumerge").warning("gpumerge: %s: warning: %s", copied[0].name, what)
-    pairs = zip(types.found, keys, strict=True)
-    known = tuple("null" if one is None or key.reads != "values" else one.type for one, key in pairs)
-    finder = KeyFinder(keys, known)
-    return JsonItems(copied, order_by(order, spelling, finder), LinesOfItems(len(keys)))
-
-
-def order_by(order: LineOrder, spelling: Spelling, finder: KeyFinder) -> ValueOrder:
-    """The order of items. order, spelling: see json_items. finder: has their keys."""
-    pairs = enumerate(zip(order.keys, finder.keys, strict=True))
-    keys = tuple(line_key(named, key, at) for at, (named, key) in pairs)
-    rules = replace(order, keys=keys, separator=MARK, terminator=NUL, spelling=spelling.of(order))
-    return ValueOrder.by_values(rules, finder)
+    return copied, types.found
 
 
 def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: Callable[[float], None]) -> JsonSource:

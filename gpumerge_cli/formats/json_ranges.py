@@ -10,7 +10,7 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.json_faults import line_error
-from gpumerge_cli.formats.json_lines import JsonSource, KeyFinder, items_of_range, json_items, json_key, order_by
+from gpumerge_cli.formats.json_lines import JsonSource, items_of_range, json_items, json_key, value_order
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.ranges import RangedSource, RangeItems
 from gpumerge_cli.native.json_values import JsonImages, lines_of_items
@@ -133,4 +133,4 @@ def json_ranges(
     """The files as ranged sources, and the order of their items. See json_items. They take over the files."""
     job = JsonJob(order, spelling)
     job.sources = [JsonRanges(source, job) for source in sources]
-    return job.sources, order_by(order, spelling, KeyFinder(job.images.keys))
+    return job.sources, value_order(order, job.images.keys, [None] * len(order.keys), spelling)

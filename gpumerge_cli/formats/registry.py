@@ -33,6 +33,7 @@ from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.join_gather import JoinGather
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.key_types import Dtype
@@ -326,7 +327,7 @@ def open_sink(
         raise
 
 
-def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: bytes) -> Sink:
+def _open_rows(name: str, layout: Layout, rows: Gather | JoinGather, most: int, line_end: bytes) -> Sink:
     """Open an output of rows, see rows_writer."""
     from gpumerge_cli.formats.tables.sink import RowSink
 
@@ -334,7 +335,7 @@ def _open_rows(name: str, layout: Layout, rows: Gather, most: int, line_end: byt
     return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
 
 
-def rows_writer(name: str, layout: Layout, rows: Gather) -> TableWriter:
+def rows_writer(name: str, layout: Layout, rows: Gather | JoinGather) -> TableWriter:
     """The writer of an output of rows, in the format that its suffix names, else in that of the first input.
 
     Raises OutputError, UsageError.

@@ -178,6 +178,18 @@ struct JsonLines {
     int64_t taken, made, lines, blanks, most_blanks, fault, at, key;
     int64_t *blank, *first, *last;
 };
+/* A join of lines of JSON. names: for each of `count` keys that are members of B's objects their name in A, empty where it is none of
+ * A's object, and their name in B. ends: the place in `names` behind each of these. same: whether all keys have one name in both. */
+struct JsonJoin {
+    const unsigned char* names;
+    const int64_t* ends;
+    int64_t count, same;
+};
+/* The outcome of gm_json_join. taken: the bytes of items that were read. made: the bytes of the output. fault: 1 if the next item has
+ * a line that is not an object, else 0. */
+struct JsonJoined {
+    int64_t taken, made, fault;
+};
 
 /* The level of the library ("x86-64-v3"), and its version. */
 const char* gm_level(void);
@@ -220,6 +232,11 @@ int64_t gm_json_keys(const struct JsonKeys* keys, const unsigned char* text, int
     int64_t room, struct JsonLines* found);
 /* Writes the lines among such items to `out`, which may hold as many bytes, each with a newline. Returns their bytes. */
 int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, unsigned char* out);
+/* Writes a line for each item to `out`, as many as there is room for. An item is a line of A, byte 1, a line of B, and byte 0; one of
+ * both may be empty. PADDING bytes behind the items must be readable. The line has the members of A's object, then those of B's
+ * that are no keys, "_2" behind names that A has. All else stays as it is written. B alone has the names of keys in A. */
+int64_t gm_json_join(const struct JsonJoin* join, const unsigned char* items, int64_t nbytes, unsigned char* out, int64_t room,
+    struct JsonJoined* found);
 
 /* Members that the lines of such items get. Each item has the values of `ahead` members ahead of its images, with byte 1 behind each;
  * and if `behind` is not 0, byte 1 and the value of one more member behind its line, or ahead of a carriage return at its end.

@@ -292,7 +292,6 @@ def test_without_a_key_and_as_text(capfdbinary: pytest.CaptureFixture[bytes]) ->
     as_text = b'{"k":1}\n{"k":2}\n'
     assert run("sort a.jsonl", capfdbinary) == as_text  # as GNU sort
     assert run("merge -r --format text a.jsonl", capfdbinary) == b'{"k":2}\n{"k":1}\n'
-    assert "JSON Lines cannot be joined" in error("join --field k a.jsonl a.jsonl", capfdbinary)
 
 
 def test_a_disorder_of_times_shows_lines(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -38,7 +38,7 @@ class JsonLines(Format):
     about = "JSON Lines, whose keys are named by paths"
     word = "JSON Lines"
     option = "--format jsonl"
-    joins = False
+    joins_by_request = True
     named_by_path = True
     has_titles = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
@@ -118,6 +118,13 @@ class JsonLines(Format):
 
             ranged, order = json_ranges(lines, layout.items.line_order, self.spelling)
             return PreparedSources(tuple(ranged), order, Written(), is_copied=False)
+        if layout.purpose.join is not None:
+            from gpumerge_cli.formats.json_joins import joined_lines
+
+            orders = layout.items.line_order, layout.items.lines_of_others or layout.items.line_order
+            joined = joined_lines(lines, orders, layout.purpose.join, self.spelling, progress)
+            shown = Written(joined.shown)
+            return PreparedSources(tuple(joined.sources), joined.join.orders[0], shown, join=joined.join)
         found = json_items(lines, layout.items.line_order, self.spelling, progress, layout.purpose.margin)
         return PreparedSources(tuple(found.sources), found.order, Written(found.shown))
 

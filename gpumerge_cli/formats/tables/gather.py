@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,11 @@ class Wanted:
     references: NDArray[np.uint64]
     images: NDArray[np.uint64] | None = None
     """Those of their only key; None if they are not known."""
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes of the rows; 0 if that is not known."""
+        return 0
 
     def __len__(self) -> int:
         return len(self.references)
@@ -109,6 +115,8 @@ class Gather:
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
+        self.group_bytes = inf
+        """The most bytes of a group of an output, if single rows are counted."""
         self.numbered: NumberColumn | None = None
         """The column of an output that is made of numbers, if it has one."""
         self.group_rows = group_rows

@@ -141,7 +141,7 @@ def _options(settings: TableSettings, like: ParquetFooter | None) -> dict[str, A
     if settings.compression is not None and settings.compression not in COLUMN_COMPRESSIONS:
         what = f"--compression {settings.compression}: columns of tables are not compressed so"
         raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
-    stored = () if like is None else stored_columns(like)
+    stored = settings.stored or (() if like is None else stored_columns(like))
     options: dict[str, Any] = {
         "version": "2.6",  # types that all readers of the last years know
         "data_page_version": "1.0",

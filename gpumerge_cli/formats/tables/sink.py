@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
-from gpumerge_cli.formats.tables.gather import Gather, Wanted, WholeGroup
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, without_dictionaries
+from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
+from gpumerge_cli.formats.tables.join_gather import JoinGather
 from gpumerge_cli.formats.tables.numbered import add_column
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
@@ -42,10 +43,10 @@ class RowSink(ItemSink):
     gather: finds the rows. writer: makes the file.
     """
 
-    def __init__(self, output: Any, gather: Gather, writer: TableWriter, *, line_end: int | None) -> None:
+    def __init__(self, output: Any, gather: Gather | JoinGather, writer: TableWriter, *, line_end: int | None) -> None:
         super().__init__(output, compress=lambda data: data, line_end=line_end)
         self.seekable = False
-        self._gather = gather
+        self._gather: Any = gather
         self._writer = writer
         self._rows = gather.group_rows
         self._ahead = max(self._rows, gather.piece_rows)
@@ -75,28 +76,32 @@ class RowSink(ItemSink):
                 break
         return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
 
-    def _made(self, wanted: Wanted, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
+    def _made(self, wanted: Any, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
         """The parts of a piece, and the rows that each has in memory. numbers: see _gathered; None for no column."""
         if numbers is not None:
             for at in range(0, len(wanted), self._rows):
                 some = wanted.part(at, at + self._rows)
-                yield (*self._gathered(some, numbers[at : at + self._rows]), len(some))
+                yield (*self._gathered(some, numbers[at : at + self._rows]), self._size(some))
             return
         for part in self._gather.parts(wanted, self._rows):
             if not isinstance(part, WholeGroup):
-                yield (*self._gathered(part), len(part))
+                yield (*self._gathered(part), self._size(part))
             elif self._writer.takes(part.table, part.group):
                 yield part, True, 0
             else:
                 for some in part.wanted(self._rows):
                     yield (*self._gathered(some), len(some))
 
-    def _gathered(self, found: Wanted, numbers: Any = None) -> Part:
+    def _size(self, wanted: Any) -> int:
+        """The rows in memory, more than they are if some are large."""
+        return max(len(wanted), int(self._rows * wanted.nbytes / self._gather.group_bytes))
+
+    def _gathered(self, found: Any, numbers: Any = None) -> Part:
         """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
         rows = self._gather.rows(found)
         if self._gather.numbered is not None:
             rows = add_column(rows, self._gather.numbered, numbers)
-        whole = len(found) * _LEAST >= self._rows
+        whole = self._size(found) * _LEAST >= self._rows
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
         if self._checks_utf8:
@@ -111,7 +116,8 @@ class RowSink(ItemSink):
                 self._append(part)
                 continue
             self._waiting.append(part)
-            if sum(table.num_rows for table in self._waiting) >= self._rows:
+            rows = sum(table.num_rows for table in self._waiting)
+            if rows >= self._rows or sum(map(bytes_in_memory, self._waiting)) >= self._gather.group_bytes:
                 self._flush()
 
     def add(self, groups: Iterable[tuple[Any, Bytes]]) -> None:

@@ -17,7 +17,7 @@ pa, pq = library("pyarrow"), library("pyarrow.parquet")
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
 from gpumerge_cli.cli.options.commands import command  # noqa: E402
-from gpumerge_cli.formats.rows import GROUP_BYTES, MOST_ROWS  # noqa: E402
+from gpumerge_cli.formats.tables.group_sizes import GROUP_BYTES, MOST_ROWS  # noqa: E402
 
 
 def numbers(count: int = 1000) -> Any:
