@@ -93,6 +93,11 @@ class Pass:
         return self.action in ("check", "values")
 
     @property
+    def keeps_bytes(self) -> bool:
+        """Whether all bytes of the sources go to its result."""
+        return not self.checks and self.equals.keeps_all
+
+    @property
     def sorts(self) -> bool:
         """Whether the items of a task come in any order."""
         return self.action in ("sort", "whole")

@@ -17,8 +17,8 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.row_joins import JoinRequest
 
 
-def purpose_of(job: Job) -> Purpose:
-    """The use that a job makes of its inputs."""
+def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
+    """The use that a job makes of its inputs. by_ranges: see Purpose."""
 
     def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
         _sort_items(job, order, nbytes, parts, use)
@@ -32,6 +32,7 @@ def purpose_of(job: Job) -> Purpose:
         job.resources.folders,
         is_ordered=sorts or (operation.check and not operation.lenient),
         copies=_copies(job),
+        by_ranges=by_ranges,
         checks=operation.check,
         margin=operation.margin,
         most=_most_items(operation),

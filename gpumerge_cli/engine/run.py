@@ -121,7 +121,7 @@ def _run_to_output(
             outputs=names if margin is None else (*names, *counts_file(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
-            purpose=purpose_of(job),
+            purpose=purpose_of(job, by_ranges=executor.by_ranges),
         ) as inputs,
         ExitStack() as stack,
     ):

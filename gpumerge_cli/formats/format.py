@@ -74,8 +74,8 @@ class Format(ABC):
     """The bytes that may separate fields of a table called .txt."""
     empty_item: bytes = b""
     """The item whose only field is empty."""
-    in_cluster: bool = True
-    """Whether a cluster merges and sorts such files, as far as outputs hold the items that were compared."""
+    written_here: bool = False
+    """Whether the process that opens an output writes it, though others encode what it holds."""
     changed: str = "lines that are changed as they are written"
     """The items that a cluster cannot merge, because outputs hold other bytes than the lines that were compared."""
     unchanged_by: str = ""
@@ -252,6 +252,8 @@ class Purpose:
     """Whether all rows go to one output, so that groups of them may be copied."""
     checks: bool = True
     """Whether the order of rows is checked."""
+    by_ranges: bool = False
+    """Whether other processes make the items of ranges of the files, so that formats give a RangedSource."""
     margin: Margin | None = None
     """The text and columns beside items of the output, before a format prepares them."""
     only_checks: bool = False

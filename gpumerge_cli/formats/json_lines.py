@@ -16,6 +16,7 @@ from typing import IO
 from gpumerge_cli.buffers import Bytes, uncleared
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.json_faults import line_error, type_words, types_way_out, value_text
 from gpumerge_cli.formats.json_members import LinesOfItems, refuse_keys
 from gpumerge_cli.formats.json_paths import path_of
@@ -230,12 +231,38 @@ def copied_lines(
 
 
 def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: Callable[[float], None]) -> JsonSource:
+    copy, write = _copying(source, images, order, (0, source.size), 0, progress)
+    found = copy(source.file.replaced(write))
+    found.origin = source.held
+    return found
+
+
+def items_of_range(
+    source: LineSource, images: JsonImages, order: LineOrder, part: tuple[int, int], lines: int
+) -> JsonSource:
+    """The items of a range of whole lines of a source, which stays open. Raises InputError as json_items does.
+
+    lines: those of the file ahead of the range, as errors count them.
+    """
+    copy, write = _copying(source, images, order, part, lines, lambda share: None)
+    return copy(source.file.beside(write))
+
+
+def _copying(
+    source: LineSource,
+    images: JsonImages,
+    order: LineOrder,
+    part: tuple[int, int],
+    lines: int,
+    progress: Callable[[float], None],
+) -> tuple[Callable[[SeekableInput], JsonSource], Callable[[IO[bytes]], None]]:
+    """(makes the source of a file of items, writes that file). part, lines: see items_of_range."""
     blanks: list[tuple[int, int]] = []
     types = KeyTypes(order.keys, images.keys)
 
     def write(out: IO[bytes]) -> None:
-        ahead = 0
-        for block in _blocks(source, images):
+        ahead = lines
+        for block in _blocks(source, images, *part):
             for items in block.items:
                 out.write(items)
             found, fault = block.found, block.found.fault
@@ -250,9 +277,12 @@ def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: 
             ahead += found.lines
             progress(block.size / source.size)
 
-    copy = JsonSource(source.file.replaced(write), NUL)
-    copy.origin, copy.blanks, copy.types = source.held, blanks, types.found
-    return copy
+    def copy(file: SeekableInput) -> JsonSource:
+        found = JsonSource(file, NUL)
+        found.blanks, found.types = blanks, types.found
+        return found
+
+    return copy, write
 
 
 def _typed(name: str, text: Bytes, value: JsonValue, ahead: int) -> TypedValue:
@@ -272,8 +302,8 @@ class _Block:
     """The memory that may hold the items."""
 
 
-def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
-    """The blocks of a file in turn; as many are made at once as there are cores."""
+def _blocks(source: LineSource, images: JsonImages, start: int, end: int) -> Iterator[_Block]:
+    """The blocks of a range of a file in turn; as many are made at once as there are cores."""
 
     spare: list[tuple[Bytes, Bytes]] = []  # memory of blocks that are written
 
@@ -295,10 +325,9 @@ def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
     waiting: deque[Future[_Block]] = deque()
     with ThreadPoolExecutor(cores, "gpumerge-json") as pool:
         try:
-            start = 0
-            while start < source.size or waiting:
-                while start < source.size and len(waiting) <= cores:
-                    stop = source.item_start(start + _BLOCK)
+            while start < end or waiting:
+                while start < end and len(waiting) <= cores:
+                    stop = min(end, source.item_start(start + _BLOCK))
                     waiting.append(pool.submit(made, start, stop))
                     start = stop
                 block = waiting.popleft().result()

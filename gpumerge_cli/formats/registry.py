@@ -294,12 +294,12 @@ def open_sink(
     """
     end_byte = line_end[0] if line_end else None
     if converted is not None:
-        writer = _writer_of_rows(name, layout, converted.rows.schema, converted.settings)
+        writer = rows_writer(name, layout, converted.rows.schema, converted.settings)
         return converted.sink(open_output(name, most), writer, end_byte)
     if written.rows is not None:
         from gpumerge_cli.formats.tables.sink import RowSink
 
-        writer = _writer_of_rows(name, layout, written.rows.output_schema, written.rows.settings)
+        writer = rows_writer(name, layout, written.rows.output_schema, written.rows.settings)
         return RowSink(open_output(name, most), written.rows, writer, line_end=end_byte)
     _refuse_column_compression(compression)
     codec = output_codec(name, compression, plain=layout.items.plain)
@@ -337,8 +337,11 @@ def open_sink(
         raise
 
 
-def _writer_of_rows(name: str, layout: Layout, schema: Any, settings: TableSettings) -> TableWriter:
-    """The writer of an output of rows, in the format that its suffix names, else in that of the first input."""
+def rows_writer(name: str, layout: Layout, schema: Any, settings: TableSettings) -> TableWriter:
+    """The writer of an output of rows, in the format that its suffix names, else in that of the first input.
+
+    Raises OutputError, UsageError.
+    """
     from gpumerge_cli.formats.rows import RowFormat
 
     usual = next(iter(layout.format.suffixes), "")

@@ -60,9 +60,8 @@ class RowFormat(Format):
     holds = "rows"
     takes_rows = True
     joins_by_request = True
+    written_here = True
     has_titles = True
-    changed = "tables yet"
-    in_cluster = False
     has_schemas = True
     word = untyped_items = "rows"
 
@@ -127,6 +126,8 @@ class RowFormat(Format):
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
+        if layout.purpose.by_ranges:
+            return _by_ranges(opened, form, order, rows, piece, layout.purpose, settings)
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, piece, layout.purpose, settings)
         apart = self._apart(tables, form, layout.purpose, settings)
@@ -225,6 +226,24 @@ class RowFormat(Format):
             found = error
         refuse_others(file.name, file.read(0, LOOKED_AT), self, plain=plain)
         raise found
+
+
+def _by_ranges(
+    opened: Sequence[OpenedTable],
+    form: Form,
+    order: FixedRowOrder | TextRowOrder,
+    rows: int,
+    piece: int,
+    purpose: Purpose,
+    settings: TableSettings,
+) -> PreparedSources:
+    """Sources for the work of several processes. rows, piece, settings: see Gather."""
+    from gpumerge_cli.formats.tables.table_ranges import TableRanges
+
+    tables = [one.table for one in opened]
+    gather = _gather(tables, tables[0].schema, rows, piece, purpose.memory, form, settings)
+    found = [TableRanges(number, one, form, order) for number, one in enumerate(opened)]
+    return PreparedSources(tuple(found), order, Written(rows=gather), is_copied=False)
 
 
 def _sorted(

@@ -45,8 +45,6 @@ class JsonLines(Format):
     named_by_path = True
     has_titles = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
-    changed = "JSON Lines"
-    in_cluster = False
 
     def rows_of(self, items: OutputItems) -> ItemRows:
         """See Format."""
@@ -124,6 +122,11 @@ class JsonLines(Format):
         from gpumerge_cli.formats.line_source import LineSource
 
         lines = [source for source in sources if isinstance(source, LineSource)]
+        if layout.purpose.by_ranges:
+            from gpumerge_cli.formats.json_ranges import json_ranges
+
+            ranged, order = json_ranges(lines, layout.items.line_order, self.spelling)
+            return PreparedSources(tuple(ranged), order, Written(), is_copied=False)
         if layout.purpose.join is not None:
             from gpumerge_cli.formats.json_joins import joined_lines
 

@@ -132,11 +132,34 @@ class Gather:
         """About the bytes of the rows of each table in memory."""
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
+        self._memory = memory
         self._kept = KeptMemory(memory, len(tables), keep)
         self._key = key
         self._rest = schema if self._key is None else schema.remove(schema.get_field_index(self._key.name))
         self._cursors = self._cursors_of(None if self._key is None else self._rest.names)
         self._lock = threading.Lock()
+
+    def again(self) -> Gather:
+        """Another one, of the same tables opened once more."""
+        tables = [table.again() for table in self._tables]
+        return self._of(tables, self.inputs, self.schema, self._item_bytes, self._key)
+
+    def of_runs(self, runs: Sequence[Table], item_bytes: int) -> Gather:
+        """Another one, of sorted runs of its tables and others."""
+        return self._of(runs, runs, runs[0].schema, item_bytes, None)
+
+    def _of(
+        self,
+        tables: Sequence[Table],
+        inputs: Sequence[Table],
+        schema: pa.Schema,
+        item_bytes: int,
+        key: StatedKey | None,
+    ) -> Gather:
+        rows = self.group_rows, self.piece_rows
+        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, key)
+        made.numbered, made.inputs = self.numbered, inputs
+        return made
 
     @property
     def output_schema(self) -> pa.Schema:

@@ -87,6 +87,12 @@ class Form:
         keys = tuple(ItemKey(one, (one.fixed_bytes or 0) + null, null) for one, null in pairs)
         return cls(keys, len(keys) == 1 and not nullable[0] and keys[0].width <= _LARGEST_NATIVE)
 
+    @classmethod
+    def of_order(cls, order: FixedRowOrder | TextRowOrder) -> Form:
+        """The form of the items that an order compares, which another process has made."""
+        keys = tuple(key for key in order.keys_of_rows if isinstance(key, ItemKey))
+        return cls(keys, isinstance(order, FixedRowOrder) and order.kind != "bytes")
+
     @property
     def is_fixed(self) -> bool:
         """Whether items have one size."""

@@ -74,6 +74,14 @@ class ParquetWriter(TableWriter):
         self._groups.append((start, group.facts))
         return group.data
 
+    def detached(self, group: RowGroup) -> tuple[Any, Any]:
+        """See TableWriter."""
+        return group.facts, group.data
+
+    def attached(self, facts: GroupFacts, data: Any) -> RowGroup:
+        """See TableWriter."""
+        return RowGroup(data, facts)
+
     def takes(self, table: Table, group: int) -> bool:
         """See TableWriter. A group is taken if its columns and their compressions are those that are written."""
         is_changed, table = table.is_changed, table.file

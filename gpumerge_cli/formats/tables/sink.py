@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -69,6 +69,11 @@ class GroupSink(ItemSink):
             if rows > self._rows or nbytes > self._most_bytes:
                 self._flush()
             self._waiting.append(part)
+
+    def add(self, groups: Iterable[tuple[Any, Bytes]]) -> None:
+        """Write groups that another process has encoded: the facts and bytes of each, see TableWriter.detached."""
+        for facts, data in groups:
+            self._append(self._writer.attached(facts, data))
 
     def finish(self, *, nbytes: int | None = None, count: int | None = None, durable: bool = False) -> None:
         """See Sink."""

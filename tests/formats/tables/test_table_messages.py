@@ -101,8 +101,6 @@ def test_the_format_named_is_the_way_out(data: bytes, capfd: pytest.CaptureFixtu
         ("--field s", "have no order; name one of its fields, as s.x\n"),
         ("--field q", "there is no column 'q'; name one of its columns: id, s.x, name\n"),
         ("", "rows need a key; name one of their columns as the key (--field): id, s.x, name\n"),
-        ("--field id --cluster local:1", "o.parquet: a cluster merges no tables yet; leave --cluster out\n"),
-        ("--field id --cluster local:1 --compression zstd", "a cluster merges no tables yet; leave --cluster out\n"),
     ],
 )
 def test_options(options: str, told: str, capfd: pytest.CaptureFixture[str]) -> None:
