@@ -30,8 +30,8 @@ from tests.seeds import given_or_random_seed
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A failing example prints how to run it again; a first call compiles, so there is no deadline. A given seed draws the same
-# examples in each run.
+# A failing example prints how to run it again; a first call compiles, so there is no deadline. A given seed repeats all
+# examples.
 settings.register_profile(
     "default",
     deadline=None,

@@ -93,14 +93,14 @@ def all_items(
     checks: bool = True,
     most: int | None = None,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. forms: those of the items of each. apart, checks, most: see items_of."""
+    """The items of all tables. forms: those of the items of each. apart, checks, most: see table_items."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
         made = []
         for number, one in enumerate(opened):
             advance = partial(progress, number)
-            make = partial(items_of, number, one, forms[number], order, advance, checks=checks, most=most)
+            make = partial(table_items, number, one, forms[number], order, advance, checks=checks, most=most)
             made.append(pool.submit(make, apart[number] if apart else None))
     if all(future.exception() is None for future in made):
         return [future.result() for future in made]
@@ -110,7 +110,7 @@ def all_items(
     raise next(filter(None, (future.exception() for future in made)))
 
 
-def items_of(
+def table_items(
     number: int,
     origin: OpenedTable,
     form: Form,
