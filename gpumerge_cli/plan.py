@@ -36,6 +36,10 @@ class Chunk:
         """Bytes in, which is bytes out."""
         return sum(stop - start for start, stop in self.ranges)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The chunk as plain values, for JSON."""
+        return {"offset": self.offset, "nbytes": self.nbytes, "ranges": [list(one) for one in self.ranges]}
+
     def joined(self, last: Chunk) -> Chunk:
         """This chunk, `last`, which lies behind it, and all between them, as one."""
         ranges = zip(self.ranges, last.ranges, strict=True)
@@ -52,6 +56,14 @@ class FileChunk:
     """The byte of the output at which the result begins."""
     nbytes: int
     """Bytes of the result, the end of each line included."""
+    in_rows: bool = False
+    """Whether all of these are numbers of rows, not bytes."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The chunk as plain values, for JSON."""
+        if not self.in_rows:
+            return Chunk(self.ranges, self.offset).as_dict() | {"nbytes": self.nbytes}
+        return {"rank": self.offset, "items": self.nbytes, "item_ranges": [list(one) for one in self.ranges]}
 
 
 AnyChunk = TypeVar("AnyChunk", Chunk, FileChunk)
@@ -62,19 +74,19 @@ class Plan(Generic[AnyChunk]):
     """Chunks that partition every input and the output, in output order. Pure data: may be pickled or printed."""
 
     chunks: tuple[AnyChunk, ...]
+    in_rows: bool = False
+    """Whether its chunks are in rows, see FileChunk.in_rows."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the whole output."""
+        """Bytes of the whole output, or its rows."""
         return sum(chunk.nbytes for chunk in self.chunks)
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as plain values, for JSON: per chunk its offset in the output and its range of every input."""
+        """The plan as plain values, for JSON: per chunk its place in the output and its range of every input."""
         return {
-            "nbytes": self.nbytes,
-            "chunks": [
-                {"offset": c.offset, "nbytes": c.nbytes, "ranges": list(map(list, c.ranges))} for c in self.chunks
-            ],
+            "items" if self.in_rows else "nbytes": self.nbytes,
+            "chunks": [chunk.as_dict() for chunk in self.chunks],
         }
 
 

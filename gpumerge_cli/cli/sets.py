@@ -57,7 +57,7 @@ def _columns(options: CompareOptions) -> Operation:
     given = os.fsencode(options.output_delimiter).replace(b"\\t", b"\t")
     between = given or b"\0"  # as comm has it, but not between the numbers of --total
     hides = (options.without_first, options.without_second, options.without_both)
-    total = given if options.total else None
+    total = given.replace(b"%", b"%%").join([b"%d", b"%d", b"%d", b"total"]) if options.total else None
     if hides.count(False) == 1 and total is None:
         equals = Equals.INTERSECT if not options.without_both else Equals.DIFFERENCE
         turned = not options.without_second

@@ -64,6 +64,7 @@ def _show(table: TableFacts, key: str) -> None:
     groups = format_counted(len(table.groups), "row group")
     by = f", written by {visible(table.created_by)}" if table.created_by else ""
     order = f"sorted by {', '.join(map(visible, table.sorted_by))}" if table.sorted_by else "states no order"
+    order += ", nulls first" * table.nulls_first + ", which its statistics contradict" * table.contradicted
     rows = format_counted(table.rows, "row")
     print(f"{visible(shown(table.name))}: {rows} in {groups}, {format_bytes(table.nbytes)}{by}; {order}")
     columns = new_table("column", "type", "compression", "encoding")
@@ -82,11 +83,14 @@ def _show(table: TableFacts, key: str) -> None:
 
 def _overlap(found: TablesFacts) -> str:
     """A sentence about the groups that a merge has to decode."""
+    if found.differ:
+        return f"A merge refuses these files. {visible(found.differ)}"
     groups = [group for table in found.tables for group in table.groups]
     decoded = [group for group in groups if not group.apart]
     rows, of = sum(group.rows for group in decoded), sum(group.rows for group in groups)
-    return (
+    text = (
         f"A merge by {visible(found.key)} decodes {format_count(len(decoded))} of "
-        f"{format_counted(len(groups), 'row group')}, with {format_count(rows)} of {format_counted(of, 'row')}. It can "
-        "copy the others, among whose rows no rows of other files lie."
+        f"{format_counted(len(groups), 'row group')}, with {format_count(rows)} of {format_counted(of, 'row')}."
     )
+    more = " It can copy the others, if they are large enough: no rows of other files lie among theirs."
+    return text + more * (len(decoded) < len(groups))

@@ -26,6 +26,7 @@ from gpumerge_cli.engine.reading_progress import Advance, is_packed
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError, lack_of_descriptors
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.format import Purpose
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.naming import check_input, known_size
 from gpumerge_cli.order.equals import Equals
@@ -104,6 +105,7 @@ def check_each(
         items = replace(items, columns=columns_of_all(layouts[0].format, inputs, items))
     sizes = [known_size(name) for name in inputs] if advance is not None else []
     copier = executor.copier(job, "")
+    purpose = Purpose(only_checks=job.operation.equals.keeps_all)
     troubles = _troubles(inputs)
     for at, name in enumerate(inputs):
         if name in troubles:
@@ -116,7 +118,7 @@ def check_each(
 
         try:
             with (
-                open_inputs((name,), items, resources=job.resources, copier=copier) as one,
+                open_inputs((name,), items, resources=job.resources, copier=copier, purpose=purpose) as one,
                 ExitStack() as stack,
             ):
                 others = partial(_others, (*inputs[:at], *inputs[at + 1 :]), job, one.order, stack)

@@ -19,6 +19,8 @@ class FilePlaces:
     def __init__(self, inputs: Inputs) -> None:
         self._sources = inputs.sources
         self._shown = inputs.written.shown
+        self.in_rows = inputs.written.rows is not None
+        """Whether files have rows, whose places are no bytes."""
         self._known = [[(0, 0)] for _ in inputs.sources]
 
     def ahead(self, number: int, position: int) -> int:
@@ -37,7 +39,12 @@ class FilePlaces:
         return nbytes
 
     def place(self, number: int, position: int) -> int | None:
-        """The byte of the file, counted from its first item, at which the item at a position lies; None if unknown."""
+        """The byte of the file, counted from its first item, at which the item at a position lies.
+
+        None if that is unknown, or the file has rows instead.
+        """
+        if self.in_rows:
+            return None
         source = self._sources[number]
         if not isinstance(source, LineSource):
             return min(position, source.held) if isinstance(source, EndedSource) else position
@@ -51,6 +58,10 @@ class FilePlaces:
     def piece(self, chunk: Chunk) -> FileChunk:
         """A chunk of the sources as it lies in the files, and in the output. Raises InputError if that is unknown."""
         ends = list(enumerate(chunk.ranges))
+        if self.in_rows:  # each row has an item
+            rows = tuple((self._sources[at].count(low), self._sources[at].count(high)) for at, (low, high) in ends)
+            start, stop = (sum(one[at] for one in rows) for at in (0, 1))
+            return FileChunk(rows, start, stop - start, in_rows=True)
         start, stop = (sum(self.ahead(number, low_high[at]) for number, low_high in ends) for at in (0, 1))
         ranges = tuple(
             (self._known_place(number, low), self._known_place(number, high)) for number, (low, high) in ends

@@ -24,30 +24,31 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         comments, head = _ahead_of_names(inputs)
         column = format.counted(margin, head, inputs.order, inputs.written)
         if column is None:
-            what = f"--count writes beside plain lines of text, and this file is {format.word}"
+            what = f"--count has no place in this file, which is {format.word}"
             raise UsageError(what, where=name, way_out="write the counts to a file of their own with --count-to")
         return column.margin, replace(inputs, new_head=comments + column.head, written=column.written)
-    whole = inputs.order.text is not None and inputs.order.text.first_line  # records of lines are written as they are
-    if not inputs.order.plain_lines and not whole:
-        what = f"the columns hold plain lines of text, and this file is {format.word}"
+    placed = format.placed(margin, inputs.order, inputs.written)
+    if placed is None:
+        what = f"the columns have no place in this file, which is {format.word}"
         raise UsageError(what, where=name, way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}")
-    return margin, inputs
+    return placed.margin, replace(inputs, written=placed.written)
 
 
 def _named(margin: Margin, title: str, inputs: Inputs) -> tuple[Margin, Inputs]:
     """The same with a column of the names of inputs."""
     layout, names = inputs.layout, [source.name for source in inputs.sources]
     comments, head = _ahead_of_names(inputs)
-    found = layout.format.named(title, names, head, inputs.order)
+    found = layout.format.named(title, names, head, inputs.order, inputs.written)
     if found is None:
-        what = f"--source writes beside text, and this file is {layout.format.word}"
-        raise UsageError(what, where=names[0], way_out="leave it out, or convert the files to text")
+        what = f"--source has no place in this file, which is {layout.format.word}"
+        raise UsageError(what, where=names[0], way_out="leave it out, or convert the files")
     if not title:
         raise UsageError("--source= names no column", way_out="write --source alone, or --source=NAME")
-    if title != TITLE and not layout.items.header:
+    if title != TITLE and not layout.items.header and not layout.format.has_titles:
         what = f"--source={title}: the files have no header, which would name the column"
         raise UsageError(what, way_out="write --source alone, or say how many lines the header has by --header")
-    return replace(margin, names=found.names), replace(inputs, new_head=comments + found.head)
+    inputs = replace(inputs, new_head=comments + found.head, written=found.written)
+    return replace(margin, names=found.names), inputs
 
 
 def _comments(inputs: Inputs) -> tuple[bytes, bytes]:

@@ -12,7 +12,7 @@ from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.resources import available_memory, cores
 from gpumerge_cli.engine.task import PartTotal
-from gpumerge_cli.engine.writers import CountedRowWriter, CountingWriter, SinkWriter
+from gpumerge_cli.engine.writers import CountingWriter, NumberedRowWriter, SinkWriter
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
@@ -104,8 +104,8 @@ class Output:
     def writer(self, *, planned: bool, start: int = 0) -> SinkWriter:
         """A writer of items to the sinks, and of counts to theirs. planned, start: see SinkWriter."""
         margin = self._operation.margin
-        if margin is not None and margin.count == "apart" and self._counts is None:
-            return CountedRowWriter(self.sinks, self._items_in)
+        if margin is not None and margin.is_apart and self._counts is None:
+            return NumberedRowWriter(self.sinks, self._items_in)
         if self._counts is None:
             return SinkWriter(self.sinks, planned=planned, start=start)
         return CountingWriter(self.sinks, self._counts)

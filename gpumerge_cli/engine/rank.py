@@ -118,12 +118,8 @@ class Answers:
         return item if self.texts else plain_item(item)
 
     def _part(self, part: FileChunk) -> dict[str, Any]:
-        values: dict[str, Any] = {
-            "offset": part.offset,
-            "nbytes": part.nbytes,
-            "ranges": [list(one) for one in part.ranges],
-        }
-        if self.item_bytes:
+        values = part.as_dict()
+        if self.item_bytes and not part.in_rows:
             values["items"] = part.nbytes // self.item_bytes
             values["item_ranges"] = [[low // self.item_bytes, high // self.item_bytes] for low, high in part.ranges]
         return values

@@ -31,6 +31,7 @@ def purpose_of(job: Job) -> Purpose:
         is_ordered=sorts or (job.operation.check and not job.operation.lenient),
         copies=_copies(job),
         checks=job.operation.check,
+        margin=job.operation.margin,
         most=_most_items(job.operation),
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
     )

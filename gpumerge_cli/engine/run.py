@@ -218,8 +218,13 @@ class _Running:
         if outcome.rest is not None:
             outcome = self._go_on(work, outcome, outcome.rest)
         if operation.margin is not None and operation.margin.total is not None:
-            end = inputs.order.end[0]
-            self.output.end_with(operation.margin.last_line(outcome.counts, outcome.dropped, end), outcome)
+            line = operation.margin.last_line(outcome.counts, outcome.dropped)
+            if operation.margin.columns_apart:
+                from logging import getLogger  # not on the way of other jobs
+
+                getLogger("gpumerge").warning("gpumerge: %s", line.decode())
+            else:
+                self.output.end_with(line + inputs.order.end, outcome)
         for source in inputs.sources:
             source.check_unchanged()
         return outcome
@@ -326,4 +331,5 @@ def plan_files(job: Job) -> Plan[FileChunk]:
         backend = team.backend
         chunk_bytes = team.chunk_budget(work, 1.0, backend, policy_of(backend, work)).chunk_bytes
         places = FilePlaces(inputs)
-        return Plan(tuple(places.piece(chunk) for (span,) in work.planner.spans(chunk_bytes) for chunk in span))
+        spans = work.planner.spans(chunk_bytes)
+        return Plan(tuple(places.piece(chunk) for (span,) in spans for chunk in span), places.in_rows)

@@ -207,8 +207,8 @@ class CountingWriter(SinkWriter):
         self._counts.stop()
 
 
-class CountedRowWriter(SinkWriter):
-    """Writes rows with the number of equals of each, as a column of its own. See ResultWriter.
+class NumberedRowWriter(SinkWriter):
+    """Writes rows with the number that a margin has for each, as a column of its own. See ResultWriter.
 
     count: gives the number of whole items in bytes.
     """

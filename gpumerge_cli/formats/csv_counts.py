@@ -11,11 +11,8 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_dialect import Dialect, dialect_of, field_in
 from gpumerge_cli.formats.format import Counted, Written
 from gpumerge_cli.formats.line_source import BOM
-from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.equals import COUNT_TITLE, Margin
 from gpumerge_cli.order.rules import END, MARK, LineOrder
-
-COLUMN = "count"
-"""The name of the column, unless a column of the records has it: then count_2, and so on."""
 
 
 def _ahead(line: bytes, field: bytes, separator: bytes) -> bytes:
@@ -42,7 +39,7 @@ def counted_records(margin: Margin, head: bytes, order: LineOrder, written: Writ
     if any(byte in b"0123456789" for byte in separator):
         way_out = "use another byte with -t, or write the counts to a file of their own with --count-to"
         raise UsageError("--count: a digit cannot separate a number from fields", way_out=way_out)
-    head = field_ahead(COLUMN, head, order, put=_ahead if margin.count == "ahead" else _behind)
+    head = field_ahead(COUNT_TITLE, head, order, put=_ahead if margin.count == "ahead" else _behind)
     if margin.count == "after" and not order.quoted:
         newline = b"\n" if written.shown is None else written.shown(END)
         written = replace(written, shown=lambda lines: _with_last_fields(lines, separator, newline))

@@ -78,6 +78,8 @@ class Format(ABC):
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
+    has_titles: bool = False
+    """Whether each item has the names of its fields, so that one more field has a name, too."""
     named_by_path: bool = False
     """Whether --field names keys by their paths within an item, so that no header is read; see split_keys."""
 
@@ -152,6 +154,15 @@ class Format(ABC):
         """
         return None
 
+    def placed(self, margin: Margin, order: Order, written: Written) -> Beside | None:
+        """The way in which items of two inputs go out with the columns of compare; None if the format has no place.
+
+        margin: the columns for lines of text. order, written: those of the items alone. Raises UsageError if the
+        columns cannot stand there.
+        """
+        whole = order.text is not None and order.text.first_line  # records of lines are written as they are
+        return Beside(margin, written) if order.plain_lines or whole else None
+
     def torn_way_out(self, lines: Sequence[bytes]) -> str:
         """The way out where lines of a text seem to be pieces of items of this format; "" if they do not."""
         return ""
@@ -174,10 +185,10 @@ class Format(ABC):
         """The header of a join that has columns, in which no two of them need the same name."""
         return header
 
-    def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named | None:
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order, written: Written) -> Named | None:
         """The names of inputs as a column with this title; None if the format has no such column.
 
-        head, order: those of the items without names. Raises UsageError for a name that cannot stand there.
+        head, order, written: those of the items without names. Raises UsageError for a name that cannot stand there.
         """
         return None
 
@@ -228,6 +239,10 @@ class Purpose:
     """Whether all rows go to one output, so that groups of them may be copied."""
     checks: bool = True
     """Whether the order of rows is checked."""
+    margin: Margin | None = None
+    """The text and columns beside items of the output, before a format prepares them."""
+    only_checks: bool = False
+    """Whether nothing else is done with them, and equal rows are in order."""
     most: int | None = None
     """The most items of each input that can be among those that are wanted: its first ones, or with a negative number
     its last ones. None for all."""
@@ -278,13 +293,22 @@ class Counted:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """The way in which items go out with the columns of compare beside them."""
+
+    margin: Margin
+    written: Written
+
+
+@dataclass(frozen=True)
 class Named:
     """The names of inputs, as a column of the output."""
 
     names: tuple[bytes, ...]
-    """The text directly ahead of the items of each input."""
+    """The text directly ahead of the items of each input; () if the items have the names already."""
     head: bytes
     """The start of the output, ahead of all items, with the title of the column."""
+    written: Written
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.json_members import way_out_of_member
 from gpumerge_cli.native.json_values import JsonFault, JsonValue
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.shell_words import quoted
@@ -71,9 +72,17 @@ def _as_versions(key: LineKey) -> str:
     return f"use {key.name}:V{'r' * key.reverse}, which compares values of all types as versions"
 
 
-def line_error(file: str, text: Bytes, fault: JsonFault, ahead: int, order: LineOrder) -> InputError:
-    """The error for a line of a text. ahead: the lines of the file ahead of the text."""
+def line_error(
+    file: str, text: Bytes, fault: JsonFault, ahead: int, order: LineOrder, added: Sequence[str]
+) -> InputError:
+    """The error for a line of a text. ahead: the lines of the file ahead of the text. added: see JsonImages."""
     where = f"{file}:{ahead + fault.line + 1}"
+    if fault.key >= len(order.keys):
+        name = added[fault.key - len(order.keys)]
+        what = f"it has a member {name} already, which the output adds"
+        if fault.name == "NO_OBJECT":
+            what = f"it is not an object, so that it cannot get a member {name}"
+        return InputError(what, where=where, way_out=way_out_of_member(name))
     if fault.key >= 0:
         return _key_error(where, text, fault, order.keys[fault.key])
     start = bytes(text[: fault.at]).rfind(b"\n") + 1

@@ -17,9 +17,11 @@ from gpumerge_cli.buffers import Bytes, uncleared
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.json_faults import line_error, type_words, types_way_out, value_text
+from gpumerge_cli.formats.json_members import LinesOfItems, refuse_keys
 from gpumerge_cli.formats.json_paths import path_of
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.native.json_values import JsonImages, JsonKey, JsonOutcome, JsonReading, JsonValue, lines_of_items
+from gpumerge_cli.native.json_values import JsonImages, JsonKey, JsonOutcome, JsonReading, JsonValue
+from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.key_kinds import TEXT_PADDING
 from gpumerge_cli.order.rows import escaped
 from gpumerge_cli.order.rules import MARK, NUL, TEXT, LineKey, LineOrder, Spelling
@@ -160,20 +162,26 @@ class JsonItems:
 
     sources: Sequence[LineSource]
     order: ValueOrder
-    shown: Callable[[bytes], bytes]
-    """Turns whole items into the lines to write."""
+    shown: LinesOfItems
 
 
 def json_items(
-    sources: Sequence[LineSource], order: LineOrder, spelling: Spelling, progress: Callable[[int, float], None]
+    sources: Sequence[LineSource],
+    order: LineOrder,
+    spelling: Spelling,
+    progress: Callable[[int, float], None],
+    margin: Margin | None = None,
 ) -> JsonItems:
     """The items of files, each of which is closed.
 
     order: its keys have paths as names. progress: called with (number of the source, share of it gone through), again
-    and again. Raises InputError for what is not JSON, for a key without order, and for keys of several types.
+    and again. margin: that of the output. Raises InputError for what is not JSON, for a key without order, for keys of
+    several types, and for a line to which members of the margin cannot be added.
     """
     keys = tuple(map(json_key, order.keys))
-    images, types = JsonImages(keys), KeyTypes(order.keys, keys)
+    added = () if margin is None else margin.added
+    refuse_keys(added, keys)
+    images, types = JsonImages(keys, added), KeyTypes(order.keys, keys)
     copied = [_copied(source, images, order, partial(progress, number)) for number, source in enumerate(sources)]
     for source in copied:
         for number, own in enumerate(source.types):
@@ -193,7 +201,7 @@ def json_items(
     pairs = zip(types.found, keys, strict=True)
     known = tuple("null" if one is None or key.reads != "values" else one.type for one, key in pairs)
     finder = KeyFinder(keys, known)
-    return JsonItems(copied, ValueOrder.by_values(rules, finder), partial(lines_of_items, keys=len(keys)))
+    return JsonItems(copied, ValueOrder.by_values(rules, finder), LinesOfItems(len(keys)))
 
 
 def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: Callable[[float], None]) -> JsonSource:
@@ -213,7 +221,7 @@ def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: 
             if fault is not None:
                 if fault.name == "MIXED_TYPES":
                     types.add(fault.key, _typed(source.name, block.text, fault.value, ahead))
-                raise line_error(source.name, block.text, fault, ahead, order)
+                raise line_error(source.name, block.text, fault, ahead, order, images.added)
             ahead += found.lines
             progress(block.size / source.size)
 

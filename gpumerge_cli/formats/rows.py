@@ -7,6 +7,8 @@ A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow,
 
 from __future__ import annotations
 
+import os
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import takewhile
@@ -16,10 +18,21 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, refuse_others
-from gpumerge_cli.formats.format import Column, Counted, Format, Layout, PreparedSources, Purpose, Written
+from gpumerge_cli.formats.format import (
+    Beside,
+    Column,
+    Counted,
+    Format,
+    Layout,
+    Named,
+    PreparedSources,
+    Purpose,
+    Written,
+)
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import open_input
+from gpumerge_cli.formats.places import OTHER_COLUMNS, refuse_delimiter
 from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
 from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.order.kinds import Order
@@ -30,8 +43,10 @@ if TYPE_CHECKING:
 
     from gpumerge_cli.formats.tables.apart import Apart
     from gpumerge_cli.formats.tables.facts import TablesFacts
+    from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.items import Form
     from gpumerge_cli.formats.tables.settings import TableSettings
+    from gpumerge_cli.formats.tables.spooled import Keep
     from gpumerge_cli.formats.tables.table import Table, TableWriter
     from gpumerge_cli.order.equals import Margin
 
@@ -41,10 +56,17 @@ GROUP_BYTES = 128 << 20
 """The most bytes of values of a group that is written."""
 _LEAST_PIECE = 1 << 16
 """The least items that are merged at once, which may become several groups."""
-_SHARES = 16
+_SMALLEST_PIECE = 1 << 12
+"""The same for large rows, of which a piece takes one of so many shares of the memory otherwise."""
+_SHARES_OF_PIECE = 12
+_SHARES = 24
 """A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
+_SHARES_OF_READING = 4
+"""Batches that are kept take one of so many shares of the memory, and the readers of tables another one."""
 _LEAST_GROUP = 1 << 20
 """The bytes of values of a group, however small the memory is."""
+_LEAST_OF_COLUMN = 8 << 10
+"""The bytes of a column of a group: its facts in the footer take some hundred bytes, and half a millisecond."""
 _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
 _LEAST_MEMORY = 1 << 16
@@ -56,6 +78,7 @@ class RowFormat(Format):
 
     holds = "rows"
     joins = False
+    has_titles = True
     changed = "tables yet"
     in_cluster = False
     has_schemas = True
@@ -84,14 +107,16 @@ class RowFormat(Format):
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format. Raises InputError if the columns of files differ, or for a key that is not one."""
-        from gpumerge_cli.formats.tables.alike import alike, check_has_keys
+        from gpumerge_cli.formats.tables.alike import alike, check_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
-        from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
+        from gpumerge_cli.formats.tables.memory import keep_freed_memory
         from gpumerge_cli.formats.tables.references import check_rows
+        from gpumerge_cli.formats.tables.sources import with_sources
         from gpumerge_cli.formats.tables.stated import keys_of_job
 
+        keep_freed_memory(large=layout.purpose.sort is None)
         opened = [source for source in sources if isinstance(source, OpenedTable)]
         first = opened[0].table
         tables = alike([source.table for source in opened], layout.items.schema)
@@ -102,35 +127,47 @@ class RowFormat(Format):
             keys = keys_of_job(tables, layout)
         except UsageError as error:
             raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
-        check_has_keys(tables, [key.path[0] for key in keys])
+        check_keys(tables, [key.path for key in keys])
+        margin = layout.purpose.margin
+        if margin is not None and margin.title:
+            tables = with_sources(tables, margin.title)
+            for source, table in zip(opened, tables, strict=True):
+                source.table = table
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
         order = form.order(piece=0)
-        order = form.order(rows * -(-_LEAST_PIECE // rows) * (order.item_bytes or _LINE_BYTES))
+        piece = rows * -(-_least_piece(tables, layout.purpose.memory) // rows)
+        order = form.order(piece * (order.item_bytes or _LINE_BYTES))
         order = replace(order, stated=layout.key is None)
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
         if layout.purpose.sort is not None:
-            return _sorted(opened, form, order, rows, layout.purpose, settings)
-        apart = self._apart(tables, form, settings) if layout.purpose.copies else None
+            return _sorted(opened, form, order, rows, piece, layout.purpose, settings)
+        apart = self._apart(tables, form, layout.purpose, settings)
         forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            found = all_items(opened, forms, order, progress, apart, checks=checks, most=layout.purpose.most)
+            most, memory = layout.purpose.most, layout.purpose.memory
+            found = all_items(opened, forms, order, progress, apart, memory, checks=checks, most=most)
         except WrongRangeError:
             apart = None
-            found = all_items(opened, forms, order, progress, apart)
-        gather = Gather(tables, tables[0].schema, rows, layout.purpose.memory // 4, order.item_bytes, settings)
+            found = all_items(opened, forms, order, progress, apart, layout.purpose.memory)
+        keep = opened[0].file.beside
+        gather = _gather(tables, tables[0].schema, rows, piece, layout.purpose.memory, form, settings, keep)
         if apart:
             gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=gather))
 
-    def _apart(self, tables: Sequence[Table], form: Form, settings: TableSettings) -> list[Apart] | None:
-        """The groups of the tables that an output of this format takes as they are, None for none."""
+    def _apart(
+        self, tables: Sequence[Table], form: Form, purpose: Purpose, settings: TableSettings
+    ) -> list[Apart] | None:
+        """The groups of the tables of which no single row is asked for, None for none."""
         from gpumerge_cli.formats.tables.apart import groups_apart
 
-        found = groups_apart(tables, form, self.writer(tables[0].schema, settings).takes)
+        if not purpose.copies and not purpose.only_checks:
+            return None
+        found = groups_apart(tables, form, self.writer(tables[0].schema, settings).takes if purpose.copies else _any)
         return found if any(one.groups for one in found or ()) else None
 
     def columns(self, name: str, items: Items) -> tuple[Column, ...] | None:
@@ -155,14 +192,29 @@ class RowFormat(Format):
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
         """See Format. The column is the last one."""
-        from gpumerge_cli.formats.tables.gather import COUNT
+        from gpumerge_cli.formats.tables.numbered import CountColumn, refuse_title
 
         assert written.rows is not None, "of rows"
-        if COUNT in written.rows.schema.names:
-            what = f"--count: the rows have a column {COUNT!r} already"
-            raise UsageError(what, way_out="write the counts to a file of their own with --count-to")
-        written.rows.has_counts = True
+        column = CountColumn()
+        refuse_title(written.rows.schema, column, "--count", "write the counts to a file of their own with --count-to")
+        written.rows.numbered = column
         return Counted(replace(margin, count="apart"), head, written)
+
+    def placed(self, margin: Margin, order: Order, written: Written) -> Beside:
+        """See Format. The column is the first one."""
+        from gpumerge_cli.formats.tables.numbered import PlaceColumn, refuse_title
+
+        assert written.rows is not None, "of rows"
+        refuse_delimiter(margin)
+        column = PlaceColumn(margin)
+        refuse_title(written.rows.schema, column, "compare", OTHER_COLUMNS)
+        written.rows.numbered = column
+        total = b"%d rows are in the first file alone, %d in the second alone, %d in both" if margin.total else None
+        return Beside(replace(margin, columns_apart=True, total=total), written)
+
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order, written: Written) -> Named:
+        """See Format. Its rows have had the column since they were prepared."""
+        return Named((), head, written)
 
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""
@@ -179,6 +231,9 @@ class RowFormat(Format):
                 where=file.name,
                 way_out="pip install 'gpumerge[tables]'",
             )
+        if "pyarrow" not in sys.modules:
+            # Arrow's own allocator keeps freed memory, up to 100 MB with -S 64M, and takes more time.
+            os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
         try:
             return self.table(file)
         except InputError as error:
@@ -192,11 +247,11 @@ def _sorted(
     form: Form,
     order: FixedRowOrder | TextRowOrder,
     rows: int,
+    piece: int,
     purpose: Purpose,
     settings: TableSettings,
 ) -> PreparedSources:
-    """Sorted runs of all rows. rows, settings: see Gather."""
-    from gpumerge_cli.formats.tables.gather import Gather
+    """Sorted runs of all rows. rows, piece, settings: see Gather."""
     from gpumerge_cli.formats.tables.runs import sorted_runs
 
     assert purpose.sort is not None
@@ -214,14 +269,42 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(source_of(spool(lambda out: None, 0), form, order, first))
-    gather = Gather(tables, first.table.schema, rows, purpose.memory // 4, order.item_bytes, settings)
+    gather = _gather(tables, first.table.schema, rows, piece, purpose.memory, form, settings)
     gather.inputs = [one.table for one in opened]
     return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
+
+
+def _any(table: Table, group: int) -> bool:
+    return True
+
+
+def _least_piece(tables: Sequence[Table], memory: int) -> int:
+    """The least items that are merged at once."""
+    each = sum(table.bytes_of_rows(None) for table in tables) / max(1, sum(table.rows for table in tables))
+    return max(_SMALLEST_PIECE, min(_LEAST_PIECE, int(memory / _SHARES_OF_PIECE / max(1.0, each))))
+
+
+def _gather(
+    tables: Sequence[Table],
+    schema: Any,
+    rows: int,
+    piece: int,
+    memory: int,
+    form: Form,
+    settings: TableSettings,
+    keep: Keep | None = None,
+) -> Gather:
+    from gpumerge_cli.formats.tables.gather import Gather
+
+    memory //= _SHARES_OF_READING
+    item_bytes, key = form.order(0).item_bytes, form.stated_key(schema)
+    return Gather(tables, schema, rows, piece, memory, item_bytes, settings, key, keep)
 
 
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
     """The rows of a group of the output."""
     rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
     size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
-    most_bytes = min(max(_LEAST_GROUP, purpose.memory // _SHARES), size.nbytes or nbytes)
+    least = max(_LEAST_GROUP, _LEAST_OF_COLUMN * len(tables[0].schema))
+    most_bytes = min(max(least, purpose.memory // _SHARES), size.nbytes or nbytes)
     return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))

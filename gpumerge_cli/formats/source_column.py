@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_counts import field_ahead
 from gpumerge_cli.formats.csv_dialect import dialect_of, field_in
-from gpumerge_cli.formats.format import Named
+from gpumerge_cli.formats.format import Named, Written
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import MARK, LineOrder
@@ -17,7 +17,7 @@ from gpumerge_cli.units import quoted_value
 _TAB = b"\t"
 
 
-def names_of_lines(title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
+def names_of_lines(title: str, names: Sequence[str], head: bytes, order: Order, written: Written) -> Named:
     """The names as they stand ahead of lines. The title stands ahead of the last line of a header.
 
     head: the header, or a byte order mark alone. Raises UsageError for a name with a tab or the byte that ends a line.
@@ -30,10 +30,10 @@ def names_of_lines(title: str, names: Sequence[str], head: bytes, order: Order) 
     lines = head.removeprefix(BOM).split(order.end)[:-1]
     if lines:
         head = mark + b"".join(line + order.end for line in (*lines[:-1], os.fsencode(title) + _TAB + lines[-1]))
-    return Named(tuple(text + _TAB for text in texts), head)
+    return Named(tuple(text + _TAB for text in texts), head, written)
 
 
-def names_of_records(title: str, names: Sequence[str], head: bytes, order: LineOrder) -> Named:
+def names_of_records(title: str, names: Sequence[str], head: bytes, order: LineOrder, written: Written) -> Named:
     """The names as the first fields of records of CSV, which may be copied: see csv_lines. Arguments as above.
 
     Raises UsageError for a name with a byte that only copies of records have.
@@ -47,7 +47,7 @@ def names_of_records(title: str, names: Sequence[str], head: bytes, order: LineO
         _refuse(name, text, copied)
     _refuse_title(title, (b"\n", b"\r", *copied))
     head = field_ahead(title, head, order)
-    return Named(tuple(field_in(text, dialect) + separator for text in texts), head)
+    return Named(tuple(field_in(text, dialect) + separator for text in texts), head, written)
 
 
 def _refuse(name: str, text: bytes, bytes_of_lines: Sequence[bytes]) -> None:

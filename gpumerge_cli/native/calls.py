@@ -89,7 +89,7 @@ class CountingWorker(ChunkWorker, Protocol):
     """A worker on the CPU, which can also count equal items apart."""
 
     def equals(self) -> Bytes:
-        """The number of equals of each item of the last result, as int64, where the margin counts them apart."""
+        """The numbers that the margin has for the items of the last result, as int64, where they are apart."""
 
 
 ChunkWorkers = Callable[[int], ChunkWorker]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from array import array
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 from gpumerge_cli.buffers import Bytes, address_of, uncleared
@@ -12,10 +14,12 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import check_status
 from gpumerge_cli.order.key_kinds import TEXT_PADDING
+from gpumerge_cli.order.rules import END
 
-JsonReading = Literal["values", "numbers", "texts", "tagged texts"]
+JsonReading = Literal["values", "numbers", "texts", "tagged texts", "added"]
 """values: null, bools, numbers and strings, one of these types in all lines. numbers: also strings that hold one.
-texts: as kinds of keys read them. tagged texts: the same behind a byte, so that an empty one is no null."""
+texts: as kinds of keys read them. tagged texts: the same behind a byte, so that an empty one is no null. added:
+nothing; the output adds a member of that name, which lines must lack."""
 _TYPES = ("null", "bool", "number", "string", "container")
 _MOST_BLANKS = 1 << 12
 _ROOM = 1 << 12
@@ -81,12 +85,15 @@ class JsonOutcome:
 
 
 class JsonImages:
-    """Makes lines behind the images of their keys."""
+    """Makes lines behind the images of their keys. added: members that the output gets, which lines must lack."""
 
-    def __init__(self, keys: Sequence[JsonKey]) -> None:
+    def __init__(self, keys: Sequence[JsonKey], added: Sequence[str] = ()) -> None:
         self.keys = tuple(keys)
+        self.added = tuple(added)
         lib = library()
-        self._kept, self._keys = _tables(self.keys)
+        all_keys = [*self.keys, *(JsonKey((name,), "added") for name in added)]
+        self._count = len(all_keys)
+        self._kept, self._keys = _tables(all_keys)
         self._faults = {getattr(lib, name): name for name in _fault_names()}
 
     def items(self, text: Bytes, stop: int, spare: Bytes = b"") -> tuple[list[Bytes], JsonOutcome]:
@@ -97,7 +104,7 @@ class JsonImages:
         lib = library()
         words = lib.FOUND_WORDS
         blank = (ctypes.c_int64 * (2 * _MOST_BLANKS))()
-        first, last = ((ctypes.c_int64 * (words * len(self.keys)))() for _ in range(2))
+        first, last = ((ctypes.c_int64 * (words * self._count))() for _ in range(2))
         found: Any = lib.JsonLines(most_blanks=_MOST_BLANKS)
         found.blank, found.first, found.last = map(ctypes.addressof, (blank, first, last))
         pieces: list[Bytes] = []
@@ -115,7 +122,7 @@ class JsonImages:
         values, types = ([_value(all_of, words * key) for key in range(len(self.keys))] for all_of in (last, first))
         fault = None
         if found.fault:
-            value = values[found.key] if found.key >= 0 else _value(_NOTHING, 0)
+            value = values[found.key] if 0 <= found.key < len(values) else _value(_NOTHING, 0)
             fault = JsonFault(self._faults[found.fault], found.lines, found.at, found.key, value)
         return pieces, JsonOutcome(found.lines, blanks, types, values, fault)
 
@@ -132,6 +139,23 @@ def lines_of_items(items: Bytes, keys: int) -> Bytes:
     return out[: library().gm_json_lines(address_of(items), nbytes, keys, address_of(out))]
 
 
+def lines_with_members(items: Bytes, keys: int, ahead: Sequence[bytes], behind: Sequence[bytes]) -> Bytes:
+    """The lines of such items, objects with more members ahead of their own ones and behind them, at most one there.
+
+    Each item has the values of these members ahead of its images and behind its line, as a margin puts them. ahead,
+    behind: names of members, each in quotes. An item without keys goes out as it is.
+    """
+    lib = library()
+    names = [name + b":" for name in (*ahead, *behind)]
+    ends = array("q", accumulate(map(len, names)))
+    texts = b"".join(names)
+    members = lib.JsonMembers(len(ahead), len(behind), keys, ends.buffer_info()[0])
+    members.names = address_of(texts)
+    nbytes = memoryview(items).nbytes
+    out = uncleared(nbytes + len(texts) * bytes(items).count(END))
+    return out[: lib.gm_json_members(members, address_of(items), nbytes, address_of(out))]
+
+
 def _value(words: Any, at: int) -> JsonValue:
     kind, start, stop, line = words[at : at + 4]
     return JsonValue(_TYPES[kind], start, stop, line)
@@ -142,6 +166,7 @@ def _fault_names() -> tuple[str, ...]:
         "NO_JSON_FAULT", "VALUE_EXPECTED", "NAME_EXPECTED", "COLON_EXPECTED", "COMMA_EXPECTED", "TEXT_BEHIND_VALUE",
         "OPEN_STRING", "CONTROL_IN_STRING", "INVALID_ESCAPE", "INVALID_UTF8", "INVALID_NUMBER", "TOO_DEEP", "LINE_ENDS",
         "MIXED_TYPES", "NO_ORDER", "NO_NUMBER", "LONG_EXPONENT",
+        "NO_OBJECT", "HAS_MEMBER",
     )  # fmt: skip
 
 

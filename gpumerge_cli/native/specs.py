@@ -75,7 +75,7 @@ def margin_spec(margin: Margin) -> Any:
         spec.kind = getattr(lib, f"COUNT_{margin.count.upper()}")
         spec.separator = separator_word(margin.separator) if margin.separator else 0
     elif margin.columns:
-        spec.kind = lib.COLUMNS
+        spec.kind = lib.COLUMNS_APART if margin.columns_apart else lib.COLUMNS
         spec.equal, spec.only_a, spec.only_b = (-1 if text is None else len(text) for text in margin.columns)
         spec.kept = ctypes.create_string_buffer(b"".join(text or b"" for text in margin.columns))
         spec.text = ctypes.addressof(spec.kept)

@@ -118,9 +118,12 @@ class Margin:
     columns: tuple[bytes | None, ...] = ()
     """For a union of two inputs: the texts before a line of both, of the first alone, and of the second alone; None
     leaves such lines out. () for no columns."""
+    columns_apart: bool = False
+    """Whether the columns are numbers for the output, 0, 1 and 2 for the texts in `columns`, which are not written.
+    The total is no line of the output then, but a message."""
     total: bytes | None = None
-    """The text between the numbers of a last line, which counts the lines of each column, the first input's first. None
-    for no such line."""
+    """A last line without its end, with a %d for each number of lines: of the first input alone, of the second alone,
+    and of both. None for no such line."""
     separator: bytes = b""
     """The byte between a number and the fields beside it, where numbers are a column; b"" for the forms of `count`."""
     title: str | None = None
@@ -136,6 +139,17 @@ class Margin:
         """Whether equal items of all inputs must lie in one chunk."""
         return self.count is not None or bool(self.columns)
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether each item has a number apart from it."""
+        return self.count == "apart" or self.columns_apart
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The titles of the columns that items get ahead of them or after them, the first one first."""
+        found = [COUNT_TITLE] * (self.count in ("ahead", "after")) + [PLACE_TITLE] * bool(self.columns)
+        return (*found, *([] if self.title is None else [self.title]))
+
     def of_runs(self, origins: Sequence[int]) -> Margin:
         """The margin of lines that lie in runs. origins: the number of the input that each run comes from."""
         return replace(self, names=tuple(self.names[number] for number in origins)) if self.names else self
@@ -146,15 +160,20 @@ class Margin:
         width = max([width, *(len(text) for text in self.columns if text is not None)])
         return nbytes + (width + max(map(len, self.names), default=0)) * items
 
-    def last_line(self, counts: Sequence[int], both: int, end: int) -> bytes:
-        """The line of `total`. counts: lines of each input. both: lines that met. end: the byte that ends a line."""
+    def last_line(self, counts: Sequence[int], both: int) -> bytes:
+        """The line of `total`, without its end. counts: lines of each input. both: lines that met."""
         first, second = counts
-        numbers = [b"%d" % number for number in (first - both, second - both, both)]
-        return (self.total or b"").join([*numbers, b"total"]) + bytes([end])
+        return (self.total or b"") % (first - both, second - both, both)
 
 
 TITLE = "source"
 """The title of the column of the names of inputs, if the user gives none."""
+COUNT_TITLE = "count"
+"""The title of the column of the numbers of equal items."""
+PLACE_TITLE = "found_in"
+"""The title of the column that says which of two inputs hold an item."""
+PLACES = ("both", "first", "second")
+"""The values of this column, in the order of Margin.columns."""
 SETS = tuple(one.name_of_set for one in Equals if one.is_set and not one.is_distinct)
 """The names of the sets, which are commands."""
 assert all(f"DISTINCT_{name.upper()}" in Equals.__members__ for name in SETS), "each set has a distinct form"

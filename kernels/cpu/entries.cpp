@@ -162,7 +162,7 @@ unsigned char* gm_result(Workspace* workspace, int64_t* nbytes, int64_t* items)
 
 int64_t* gm_equals(Workspace* workspace)
 {
-    return workspace->margin.kind == COUNT_APART ? workspace->group_sizes.data() : nullptr;
+    return workspace->margin.kind >= COUNT_APART ? workspace->group_sizes.data() : nullptr;
 }
 
 void gm_receive(Workspace* workspace, int64_t position, int64_t nbytes, unsigned char* out)

@@ -49,7 +49,7 @@ struct FieldSpec {
 enum KernelNumber { PATH = 0 };  /* gm_kernel names the others */
 enum PathShape { CHAINS = 4 };   /* the merges that PATH does at once, and so the parts of its tile */
 enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, SORT_RECURSIVE = 3, SORT_RADIX = 4 };
-enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4 };
+enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4, COLUMNS_APART = 5 };
 
 /* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
  * first and that only the second holds; these texts lie in `text`, one behind the other, and equal, only_a and only_b are
@@ -58,7 +58,9 @@ enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, 
  * last field of a record of CSV, ahead of a carriage return at its end. runs: 0, or the number of runs of an upload, each with a name
  * that goes out directly ahead of its lines: that of run r ends at byte name_ends[r] of `names`, where the next one begins, and 64
  * bytes behind the last one are readable. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
- * has their number. Where equals are counted, ranges of chunks must not cut groups of equal items. */
+ * has their number. COLUMNS_APART: for a set of two runs of lines or records, gm_equals has 0 for an item that both hold, 1 for one
+ * that only the first holds, 2 for one that only the second holds. Where equals are counted, ranges of chunks must not cut groups of
+ * equal items. */
 struct Margin {
     int64_t kind, equal, only_a, only_b;
     const unsigned char* text;
@@ -134,8 +136,10 @@ struct Rearranged {
 struct JsonNode {
     int64_t name, name_size, index, child, next, low, high, slot;
 };
-/* What a key reads: values of one type; numbers, and strings that hold one; texts for kinds of keys; the same texts behind a byte. */
-enum JsonReading { JSON_VALUES = 0, JSON_NUMBERS = 1, JSON_TEXTS = 2, JSON_TAGGED_TEXTS = 3 };
+/* What a key reads: values of one type; numbers, and strings that hold one; texts for kinds of keys; the same texts behind a byte.
+ * JSON_ADDED is no key, and has no image: the output gets a member of this name, so that lines must be objects without one. Such
+ * keys come behind all others. */
+enum JsonReading { JSON_VALUES = 0, JSON_NUMBERS = 1, JSON_TEXTS = 2, JSON_TAGGED_TEXTS = 3, JSON_ADDED = 4 };
 /* null_image: the byte that is the image of a null or missing value; 0 for an empty image. nulls: the number of texts that stand for
  * a null. They begin at byte null_texts of `texts`: for each its size as an int64_t, then the text, with 0, 1 and 2 as pairs. */
 struct JsonKey {
@@ -150,8 +154,20 @@ struct JsonKeys {
 enum JsonType { JSON_NOTHING = 0, JSON_BOOL = 1, JSON_NUMBER = 2, JSON_STRING = 3, JSON_CONTAINER = 4 };
 enum JsonFault { NO_JSON_FAULT = 0, VALUE_EXPECTED = 1, NAME_EXPECTED = 2, COLON_EXPECTED = 3, COMMA_EXPECTED = 4,
     TEXT_BEHIND_VALUE = 5, OPEN_STRING = 6, CONTROL_IN_STRING = 7, INVALID_ESCAPE = 8, INVALID_UTF8 = 9, INVALID_NUMBER = 10,
-    TOO_DEEP = 11, LINE_ENDS = 12, MIXED_TYPES = 13, NO_ORDER = 14, NO_NUMBER = 15, LONG_EXPONENT = 16 };
+    TOO_DEEP = 11, LINE_ENDS = 12, MIXED_TYPES = 13, NO_ORDER = 14, NO_NUMBER = 15, LONG_EXPONENT = 16,
+    NO_OBJECT = 17, HAS_MEMBER = 18 };
 enum JsonWords { FOUND_WORDS = 4 };
+/* The rows low to high - 1 of an input, in which `count` wanted ones lie. */
+struct RowRange {
+    int64_t low, high, count;
+};
+
+/* The values of `rows` rows of an input, from row `first` on. */
+struct RowChunk {
+    int64_t input, first, rows;
+    const unsigned char* values;
+};
+
 /* The outcome of gm_json_keys. taken: the place in the text that was reached. made: the bytes of the output. lines, blanks: the
  * numbers of lines and of blank lines up to there; each call adds to them. fault: a JsonFault of the next line, at byte `at` of the
  * text, in key number `key`, or -1 for the line itself. blank: the number of each blank line and its bytes, with room for
@@ -205,6 +221,27 @@ int64_t gm_json_keys(const struct JsonKeys* keys, const unsigned char* text, int
 /* Writes the lines among such items to `out`, which may hold as many bytes, each with a newline. Returns their bytes. */
 int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, unsigned char* out);
 
+/* Members that the lines of such items get. Each item has the values of `ahead` members ahead of its images, with byte 1 behind each;
+ * and if `behind` is not 0, byte 1 and the value of one more member behind its line, or ahead of a carriage return at its end.
+ * names: for each member its name in quotes and a colon, one behind the other, that of the last one behind all; name m ends at
+ * byte ends[m]. keys: the number of images. */
+struct JsonMembers {
+    int64_t ahead, behind, keys;
+    const int64_t* ends;
+    const unsigned char* names;
+};
+/* Writes the lines among such items to `out`, each with a newline, the first members ahead of its own ones. Lines are objects; an item
+ * without any byte 1 goes out as it is. `out` has room for the items and, for each, for all names. Returns the bytes. */
+int64_t gm_json_members(const struct JsonMembers* members, const unsigned char* items, int64_t nbytes, unsigned char* out);
+
+/* References to rows of tables lie in every `words`-th word, and hold the number of an input above 40 bits of a row in it. Writes
+ * for each of `inputs` inputs the range that its rows lie in to `ranges`. Returns 0 if a reference is to another input, else 1. */
+int64_t gm_row_ranges(const int64_t* references, int64_t words, int64_t count, int64_t inputs, struct RowRange* ranges);
+/* Writes the values of such rows to `out`, in the order of the references. width: the bytes of a value. Returns 0 if a row is in no
+ * chunk, or if there is no memory, else 1. */
+int64_t gm_gather(const int64_t* references, int64_t words, int64_t count, int64_t width, const struct RowChunk* chunks,
+    int64_t chunk_count, unsigned char* out);
+
 /* Opens a workspace; null if there is no memory. threads: the host threads that may share one piece of work. */
 struct Workspace* gm_open(const struct OrderSpec* order, int64_t capacity, int64_t threads);
 void gm_close(struct Workspace* workspace);
@@ -226,7 +263,7 @@ int64_t gm_merge(struct Workspace* workspace, const struct LaunchSpec* launch, i
 int64_t gm_sort(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
 /* The result of the last merge or sort; nbytes and items may be null. */
 unsigned char* gm_result(struct Workspace* workspace, int64_t* nbytes, int64_t* items);
-/* With a margin of COUNT_APART: the number of equals of each item of the result, until the next call; null otherwise. */
+/* With a margin of COUNT_APART or COLUMNS_APART: its number of each item of the result, until the next call; null otherwise. */
 int64_t* gm_equals(struct Workspace* workspace);
 /* Merge or sort without gathering rows. After that any thread may ask for the bytes [position, position + nbytes) of the
  * result. For keys this is gm_sort and a copy. */

@@ -26,6 +26,12 @@ public:
         if (most(at, newline) > room) return nullptr;
         for (int64_t key = 0; key < keys_.count; ++key) {
             const JsonValue& value = values_[static_cast<size_t>(keys_.keys[key].slot)];
+            if (keys_.keys[key].reads == JSON_ADDED) {
+                const unsigned char* const begin = behind_blanks(at);
+                if (*begin != '{') return failed(NO_OBJECT, begin, key);
+                if (value.start != nullptr) return failed(HAS_MEMBER, begin, key);
+                continue;
+            }
             int64_t* const last = found_.last + FOUND_WORDS * key;
             last[0] = value.type;
             last[1] = value.start == nullptr ? 0 : whole_start(value) - text_;
@@ -190,6 +196,61 @@ int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, 
         const unsigned char* const end = find(END);
         std::memcpy(to, at, static_cast<size_t>(end - at));
         to += end - at;
+        if (end < stop) *to++ = '\n';
+        at = end + (end < stop);
+    }
+    return to - out;
+}
+
+int64_t gm_json_members(const JsonMembers* members, const unsigned char* items, int64_t nbytes, unsigned char* out)
+{
+    const unsigned char* at = items;
+    const unsigned char* const stop = items + nbytes;
+    unsigned char* to = out;
+    const auto put = [&](const unsigned char* first, const unsigned char* last) {
+        std::memcpy(to, first, static_cast<size_t>(last - first));
+        to += last - first;
+    };
+    const auto find = [](const unsigned char* first, const unsigned char* last, unsigned char byte) {
+        const void* const found = std::memchr(first, byte, static_cast<size_t>(last - first));
+        return found == nullptr ? last : static_cast<const unsigned char*>(found);
+    };
+    const auto put_member = [&](int64_t number, const unsigned char* value, const unsigned char* value_end) {
+        put(members->names + (number > 0 ? members->ends[number - 1] : 0), members->names + members->ends[number]);
+        put(value, value_end);
+    };
+    while (at < stop) {
+        const unsigned char *const end = find(at, stop, END), *const values = at;
+        const bool is_item = find(at, end, MARK) < end;
+        for (int64_t text = 0; is_item && text < members->ahead + members->keys; ++text) at = find(at, end, MARK) + 1;
+        if (!is_item) {
+            put(at, end);
+        } else {
+            const unsigned char* const line_end = members->behind ? find(at, end, MARK) : end;
+            const unsigned char* brace = behind_blanks(at);
+            const bool is_empty = *behind_blanks(brace + 1) == '}';
+            put(at, brace + 1);
+            const unsigned char* value = values;
+            for (int64_t number = 0; number < members->ahead; ++number) {
+                const unsigned char* const value_end = find(value, end, MARK);
+                if (number > 0) *to++ = ',';
+                put_member(number, value, value_end);
+                value = value_end + 1;
+            }
+            if (members->ahead > 0 && !is_empty) *to++ = ',';
+            const unsigned char* rest = brace + 1;
+            if (members->behind) {
+                const unsigned char *last = line_end, *value_end = end;
+                while (*--last != '}') {}
+                put(rest, last);
+                if (members->ahead > 0 || !is_empty) *to++ = ',';
+                value_end -= value_end[-1] == '\r';
+                put_member(members->ahead, line_end + 1, value_end);
+                put(last, line_end);
+                rest = value_end;
+            }
+            put(rest, end);
+        }
         if (end < stop) *to++ = '\n';
         at = end + (end < stop);
     }

@@ -147,7 +147,7 @@ private:
         if (!(equals & SET))
             return with_merging(launch, [&](const Merging<RowKind>& merging, Byte* out) { merging.merge(runs, out); });
         const RowSets kind{lines_, launch};
-        if (margin.kind == COLUMNS && runs.size() == 2) {
+        if ((margin.kind == COLUMNS || margin.kind == COLUMNS_APART) && runs.size() == 2) {
             Item* const out = merged_.reserve(static_cast<size_t>(count_));
             kept_ = kind.walk_marking(runs[0], runs[1], out, equals);
             sorted_ = out;
@@ -179,13 +179,18 @@ private:
             Item* const out = merged_.data();
             kept_ = count_equals(sorted_, kept_, out, lines_);
             sorted_ = out;
-            if (margin.kind == COUNT_APART) {
-                int64_t* const numbers = group_sizes.reserve(static_cast<size_t>(kept_));
-                for (int64_t at = 0; at < kept_; ++at) numbers[at] = static_cast<int64_t>(out[at].prefix);
-            }
-        } else if (equals & FIRST)
+            if (margin.kind == COUNT_APART) keep_numbers();
+        } else if (margin.kind == COLUMNS_APART) keep_numbers();
+        else if (equals & FIRST)
             kept_ = drop_equals(merged_.data(), count_, (equals & CONTINUED) != 0, lines_);
         finish(count_, gather);
+    }
+
+    // The numbers that rows which go out have as their prefixes.
+    void keep_numbers()
+    {
+        int64_t* const numbers = group_sizes.reserve(static_cast<size_t>(kept_));
+        for (int64_t at = 0; at < kept_; ++at) numbers[at] = static_cast<int64_t>(sorted_[at].prefix);
     }
 
     void finish(int64_t merged, bool gather)

@@ -38,7 +38,7 @@ public:
     Beside(const Beside&) = delete;
     Beside& operator=(const Beside&) = delete;
 
-    bool counts() const { return margin.kind >= COUNT_AHEAD; }
+    bool counts() const { return margin.kind >= COUNT_AHEAD && margin.kind <= COUNT_APART; }
     bool has_text() const { return has_margin() || margin.runs > 0; }
 
     // A row's text. It lies in the room, or lasts as long as this object and the margin.
@@ -137,7 +137,7 @@ private:
     static constexpr int64_t FEW_RUNS = 8;
     static constexpr unsigned char NOTHING[64] = {};  // may be read, as any text that is copied
 
-    bool has_margin() const { return margin.kind != NO_MARGIN && margin.kind != COUNT_APART; }
+    bool has_margin() const { return margin.kind != NO_MARGIN && margin.kind < COUNT_APART; }
 
     // The name of the run that a row comes from.
     Name name_of(const Item& row) const

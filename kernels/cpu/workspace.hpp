@@ -35,7 +35,7 @@ struct Workspace {
     unsigned char* place = nullptr;  // where a merge may write its result in place of output, if it writes every byte once
     const unsigned char* result = nullptr;  // the last merge or sort: in output, or in other memory that lives as long
     int64_t result_bytes = 0, result_items = 0, dropped = 0;
-    Room<int64_t> group_sizes;  // the number of equals of each item of the result, if they are counted apart
+    Room<int64_t> group_sizes;  // the number of each item of the result, for margins apart
 };
 
 // Makes a workspace for keys (keys.cpp, compiled once for each kind), for records, or for lines.

@@ -74,8 +74,8 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
             "--output-delimiter is given twice",
         ),
         (["union", "-t,", "-t;", "{a}"], "-t is given twice, as ',' and as ';'; leave one -t out"),
-        (["compare", "{n}", "{n}"], "the columns hold plain lines of text"),
-        (["merge", "--count", "{n}"], "beside plain lines of text"),
+        (["compare", "{n}", "{n}"], "the columns have no place in this file"),
+        (["merge", "--count", "{n}"], "--count has no place in this file, which is binary"),
         (["merge", "--count", "--unique", "{a}"], "use one of the two"),
         (["union", "--count", "--distinct", "{a}"], "use one of the two"),
         (["merge", "--count", "--compare", "{a}", "{b}"], "--compare counts nothing"),
@@ -87,7 +87,7 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["union"], "no file was named"),
         (["union", "--kernel", "path", "{a}"], "there is no option --kernel"),
         (["merge", "--count=beside", "{a}"], "invalid value 'beside'"),
-        (["sort", "--count", "{n}"], "beside plain lines of text"),
+        (["sort", "--count", "{n}"], "--count has no place in this file, which is binary"),
         (["sort", "--count", "--check", "{a}"], "options -co are incompatible"),
         (["sort", "--count", "--compare", "{a}"], "--compare sorts and writes no output"),
         (["sort", "--count=beside", "{a}"], "invalid value 'beside'"),
@@ -140,7 +140,7 @@ def test_a_single_column_may_be_csv(columns: str, code: int, tmp_path: Path, cap
     rows = {"-12": "1,a\n", "-13": "2,a\n", "-23": ""}
     captured = capfd.readouterr()
     assert captured.out == (f"id,n\n{rows[columns]}" if code == 0 else "")
-    assert code == 0 or "the columns hold plain lines of text" in captured.err
+    assert code == 0 or "the columns have no place in this file" in captured.err
     assert "(--csv, --field) and binary items need -12, -13 or -23" in command("compare").about
 
 

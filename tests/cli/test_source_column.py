@@ -256,7 +256,7 @@ def test_jobs_of_a_batch() -> None:
     [
         (["merge", "a\tb"], "--source: the name 'a\\tb' holds '\\t', which the output uses between names or lines; "),
         (["merge", "a\nb"], "--source: the name 'a\\nb' holds '\\n', which the output uses between names or lines; "),
-        (["merge", "n.i32"], "n.i32: --source writes beside text, and this file is binary; "),
+        (["merge", "n.i32"], "n.i32: --source has no place in this file, which is binary; "),
         (["merge", "--backend=gpu", "a"], "columns of sources are made by the CPU alone; leave --backend gpu out"),
         (["merge", "--plan", "a"], "--plan writes no items, and --source writes beside them; "),
         (["merge", "--source=", "a"], "--source= names no column; write --source alone, or --source=NAME"),

@@ -106,8 +106,8 @@ def test_names_of_its_headers_are_proposed(capfd: pytest.CaptureFixture[str]) ->
         ("merge --field x one.psv", "has no field 'x'; use one of 'name;x'"),
         ("join --field x one.psv a.psv", "has no field 'x'; use one of 'name;x'"),
         ("rank --field id --at 0 -o out.psv a.psv", "answers are tables of text, not .psv"),
-        ("merge --field id --count a.psv", "--count writes beside plain lines of text, and this file is PSV"),
-        ("merge --field id --source a.psv", "--source writes beside text, and this file is PSV"),
+        ("merge --field id --count a.psv", "--count has no place in this file, which is PSV"),
+        ("merge --field id --source a.psv", "--source has no place in this file, which is PSV"),
     ],
 )
 def test_options_of_other_formats_are_not_proposed_for_it(

@@ -206,9 +206,10 @@ COMMANDS = (
         "column those that both hold. -1, -2 and -3 leave a column out: -12 shows the lines of both files, -23 those "
         "of A alone. A line that A holds three times and B once is shown once in the third column and twice in the "
         "first. The output is that of comm in the C locale or in that of --locale, byte for byte. A byte order mark "
-        "ahead of the first line is no part of that line. The options of order allow other orders than comm's. Columns "
-        "hold plain lines of text: CSV (--csv, --field) and binary items need -12, -13 or -23. Both files must be "
-        "sorted; disorder is an error. Runs on the CPU.",
+        "ahead of the first line is no part of that line. The options of order allow other orders than comm's. Rows of "
+        "tables get a column found_in instead, and JSON Lines a member: its value is first, second or both. CSV "
+        "(--csv, --field) and binary items need -12, -13 or -23. Both files must be sorted; disorder is an error. "
+        "Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_COMPARE,
     ),

@@ -84,15 +84,16 @@ OUTPUT = (
     Option(
         "count", "Output", ("merge", *SETS),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab. In CSV it is the first field, or the last one; in the header, count.",
+        "--count=after at its end, behind a tab. In CSV it is the first field, or the last one; in the header, count. "
+        "In JSON Lines it is the first member of each object, or the last one; in tables the last column.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
         "count", "Output", ("sort",),
         "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
         "--count=after at its end, behind a tab. In CSV it is the first field, or the last one; in the header, count. "
-        "Lines are equal if all their bytes are; with -u or -s, if their keys "
-        "are. With -m, disorder is an error.",
+        "In JSON Lines it is the first member of each object, or the last one; in tables the last column. "
+        "Lines are equal if all their bytes are; with -u or -s, if their keys are. With -m, disorder is an error.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
@@ -110,8 +111,8 @@ OUTPUT = (
         Option(
             "source", "Output", commands,
             "Begin each line with the name of its file, as it was given, and a tab. In CSV the name is the first "
-            "field. The header names this field source or NAME; without a header, NAME is refused. Keys count the "
-            f"fields without it.{more}",
+            "field, in tables the first column, in JSON Lines the first member of each object. It is called source or "
+            f"NAME; lines without a header refuse NAME. Keys count the fields without it.{more}",
             kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
             not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
         )
@@ -133,12 +134,13 @@ OUTPUT = (
     ),
     Option(
         "output-delimiter", "Output", ("compare",),
-        "The text between columns; by default a tab.",
+        "The text between columns of lines; by default a tab.",
         kind="text", default="\\t", gnu=True, project=True,
     ),
     Option(
-        "total", "Output", ("compare",), "Write a last line that says how many lines each column has.", gnu=True,
-        project=True,
+        "total", "Output", ("compare",),
+        "Write a last line that says how many lines each column has. For tables it goes to standard error.",
+        gnu=True, project=True,
     ),
     Option(
         "compression", "Output", ("merge", *COMBINING, "join", "sort"),

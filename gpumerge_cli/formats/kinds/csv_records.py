@@ -168,11 +168,11 @@ class Csv(Format):
 
         return with_distinct_names(header, join)
 
-    def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order, written: Written) -> Named:
         """See Format. The column is the first one."""
         from gpumerge_cli.formats.source_column import names_of_records
 
-        return names_of_records(title, names, head, order.text or LineOrder())
+        return names_of_records(title, names, head, order.text or LineOrder(), written)
 
     def item_of(self, words: Sequence[bytes], order: Order) -> bytes:
         """See Format."""

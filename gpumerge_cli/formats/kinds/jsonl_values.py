@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.format import Format, Layout, PreparedSources, Written, register_format
+from gpumerge_cli.formats.format import (
+    Beside,
+    Counted,
+    Format,
+    Layout,
+    Named,
+    PreparedSources,
+    Written,
+    register_format,
+)
 from gpumerge_cli.order.rules import NUL, Spelling
 
 if TYPE_CHECKING:
@@ -15,6 +24,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.tables.table import TableWriter
+    from gpumerge_cli.order.equals import Margin
+    from gpumerge_cli.order.kinds import Order
     from gpumerge_cli.order.rules import LineKey
 
 
@@ -29,6 +40,7 @@ class JsonLines(Format):
     option = "--format jsonl"
     joins = False
     named_by_path = True
+    has_titles = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
     changed = "JSON Lines"
     in_cluster = False
@@ -103,8 +115,26 @@ class JsonLines(Format):
         from gpumerge_cli.formats.line_source import LineSource
 
         lines = [source for source in sources if isinstance(source, LineSource)]
-        found = json_items(lines, layout.items.line_order, self.spelling, progress)
+        found = json_items(lines, layout.items.line_order, self.spelling, progress, layout.purpose.margin)
         return PreparedSources(tuple(found.sources), found.order, Written(found.shown))
+
+    def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
+        """See Format. The number is the first member of each line, or the last one."""
+        from gpumerge_cli.formats.json_members import counted_lines
+
+        return counted_lines(margin, head, written)
+
+    def placed(self, margin: Margin, order: Order, written: Written) -> Beside:
+        """See Format. The first member of each line says which inputs hold it."""
+        from gpumerge_cli.formats.json_members import placed_lines
+
+        return placed_lines(margin, written)
+
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order, written: Written) -> Named:
+        """See Format. The name is the first member of each line."""
+        from gpumerge_cli.formats.json_members import named_lines
+
+        return named_lines(title, names, head, written)
 
 
 def _check_key(key: LineKey) -> None:

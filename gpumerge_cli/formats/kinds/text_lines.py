@@ -89,11 +89,11 @@ class Text(Format):
         copied = any(line is not source for line, source in zip(lines, sources, strict=True))
         return PreparedSources(tuple(lines), Order.lines(order), Written(shown), is_copied=copied)
 
-    def named(self, title: str, names: Sequence[str], head: bytes, order: Order) -> Named:
+    def named(self, title: str, names: Sequence[str], head: bytes, order: Order, written: Written) -> Named:
         """See Format. A tab stands behind each name."""
         from gpumerge_cli.formats.source_column import names_of_lines
 
-        return names_of_lines(title, names, head, order)
+        return names_of_lines(title, names, head, order, written)
 
     def refuse(self, name: str, start: bytes, items: Items) -> None:
         """See Format."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.format import Layout
@@ -11,6 +12,7 @@ from gpumerge_cli.formats.tables.apart import Apart, KeyRange, groups_apart, key
 from gpumerge_cli.formats.tables.facts import ColumnFacts, SortedColumn, TableFacts, TableGroup, TablesFacts
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, key_columns, named_columns
+from gpumerge_cli.formats.tables.stated import stated_keys
 from gpumerge_cli.formats.tables.table import Table
 
 
@@ -20,7 +22,7 @@ def about_tables(tables: Sequence[Table], layout: Layout) -> TablesFacts:
     spans: list[list[KeyRange | None]] = [[None] * len(table.group_rows) for table in tables]
     apart: list[Apart] | None = None
     form = None
-    same = _alike(tables) if keys else None
+    same, differ = _alike(tables) if keys else (None, "")
     if same is not None:
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in same) for key in keys])
         spans = [[key_range(table, group, form) for group in range(len(table.group_rows))] for table in same]
@@ -35,17 +37,33 @@ def about_tables(tables: Sequence[Table], layout: Layout) -> TablesFacts:
             groups.append(TableGroup(rows, nbytes, least, greatest, is_apart))
         columns = tuple(ColumnFacts(field.name, str(field.type), *_stored(table, field.name)) for field in table.schema)
         sorted_by = tuple(map(_option, stored.sorted_by))
-        facts = TableFacts(table.name, table.rows, stored.nbytes, stored.created_by, columns, sorted_by, tuple(groups))
+        nulls_first = bool(stored.sorted_by) and stored.sorted_by[0].nulls_first
+        of_order = sorted_by, nulls_first, _is_contradicted(table)
+        facts = TableFacts(table.name, table.rows, stored.nbytes, stored.created_by, columns, *of_order, tuple(groups))
         found.append(facts)
-    return TablesFacts(keys[0].option_text if keys else "", tuple(found))
+    return TablesFacts(keys[0].option_text if keys else "", tuple(found), differ)
 
 
-def _alike(tables: Sequence[Table]) -> list[Table] | None:
-    """The tables with columns of one schema; None if they have none."""
+def _alike(tables: Sequence[Table]) -> tuple[list[Table] | None, str]:
+    """(the tables with columns of one schema, "") or (None, the reason why they have none)."""
     try:
-        return alike(tables)
-    except InputError:
-        return None
+        return alike(tables), ""
+    except InputError as error:
+        return None, str(error)
+
+
+def _is_contradicted(table: Table) -> bool:
+    """Whether statistics show that the rows of a table are not in the order that it states."""
+    keys = stated_keys(table)[:1]
+    if not keys:
+        return False
+    form = Form.of(keys, [True])
+    groups = [number for number, rows in enumerate(table.group_rows) if rows]
+    spans = [_in_order(form, key_range(table, group, form)) for group in groups]
+    turned = keys[0].reverse and not form.is_fixed
+    return any(
+        there and (here > there if not turned else here < there) for (_, here), (there, _) in pairwise(spans) if here
+    )
 
 
 def _in_order(form: Form | None, span: KeyRange | None) -> KeyRange:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.schema import Schema, common_columns
 from gpumerge_cli.formats.tables.column_paths import values_type
-from gpumerge_cli.formats.tables.common_types import are_stored_alike, as_type, common_field
+from gpumerge_cli.formats.tables.common_types import are_stored_alike, as_type, common_field, nulls_of
 from gpumerge_cli.formats.tables.table import Stored, Table, reading
 
 _SHOWN = 12
@@ -88,7 +88,7 @@ class _Brought(Table):
         columns = []
         for number, field in enumerate(fields):
             if self._by_name and field.name not in batch.schema.names:
-                columns.append(pa.nulls(batch.num_rows, field.type))
+                columns.append(nulls_of(field.type, batch.num_rows))
                 continue
             column = batch.column(field.name if self._by_name else number)
             try:
@@ -103,6 +103,10 @@ class _Brought(Table):
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
         return self._lacks(path) or self._table.may_have_nulls(path)
+
+    def has_order(self, path: Sequence[str]) -> bool:
+        """See Table."""
+        return self._table.has_order(path)
 
     def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
         """See Table."""
@@ -134,14 +138,27 @@ class _Brought(Table):
         """See Table."""
         return self._table.bytes_of_rows(self._own(columns))
 
+    def largest_rows(self, nbytes: int) -> float:
+        """See Table."""
+        return self._table.largest_rows(nbytes)
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """See Table."""
+        return self._table.open_bytes(self._own(columns))
+
     def again(self) -> Table:
         """See Table."""
         return _Brought(self._table.again(), self.schema, by_name=self._by_name)
 
 
-def check_has_keys(tables: Sequence[Table], names: Sequence[str]) -> None:
-    """Raise InputError if a file lacks the column of a key, of which it would have nulls alone."""
+def check_keys(tables: Sequence[Table], paths: Sequence[Sequence[str]]) -> None:
+    """Raise InputError if a file lacks the column of a key, which would be null, or if its values have no order."""
+    names = [path[0] for path in paths]
     for table in tables:
+        unordered = next((path for path in paths if not table.has_order(path)), None)
+        if unordered is not None:
+            what = f"--field {'.'.join(unordered)}: values of type INTERVAL have no order"
+            raise InputError(what, where=table.name, way_out="name another column")
         lacking = [name for name in names if name not in table.file.schema.names]
         if lacking:
             what = f"it has no column {lacking[0]!r}, which is a key"

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables.images import fixed_images, line_images, uint64_images
 from gpumerge_cli.formats.tables.items import Form
-from gpumerge_cli.formats.tables.key_columns import key_array
 from gpumerge_cli.formats.tables.references import END, WHOLE, references
 from gpumerge_cli.formats.tables.table import Table
 from gpumerge_cli.order.rules import MARK
@@ -109,7 +107,7 @@ def items_of_rows(
     for batch in batches:
         for group, low, high in _pieces(table, at, batch.num_rows):
             piece = batch.slice(low - at, high - low)
-            images = _Images(form, [key_array(key.column, piece) for key in form.keys])
+            images = _Images(form, form.values(piece))
             begins, ends = low == table.starts[group], high == table.starts[group + 1]
             least, greatest = apart.ranges[group]
             if (begins and images.first_key(0) < least) or (ends and images.first_key(-1) > greatest):
@@ -215,6 +213,8 @@ class _Images:
             images = [fixed_images(key.column, array, nullable=key.nullable) for key, array in pairs]
             self._all = np.ascontiguousarray(np.concatenate(images, axis=1))
         else:
+            import pyarrow.compute as pc
+
             texts = [line_images(key.column, array) for key, array in zip(form.keys, values, strict=True)]
             self._all = pc.binary_join_element_wise(*texts, pa.scalar(MARK, pa.large_binary()))
 
@@ -239,4 +239,6 @@ class _Images:
         if self._form.is_fixed:
             texts = self._all.view(f"S{self._all.shape[1]}").reshape(-1)
             return bool((texts[1:] >= texts[:-1]).all())
+        import pyarrow.compute as pc
+
         return pc.all(pc.greater_equal(self._all.slice(1), self._all.slice(0, len(self._all) - 1))).as_py() is not False

@@ -64,7 +64,22 @@ class ArrowTable(Table):
 
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
-        return self._file.size
+        return int(self._file.size * self._expansion)
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """See Table. The largest batch, which is read whole, but for other columns."""
+        share = 1.0 if columns is None else len(self._places(columns)) / max(1, len(self.schema))
+        return int(share * self.bytes_of_rows(None) * max(self.group_rows, default=0) / max(1, self.rows))
+
+    @cached_property
+    def _expansion(self) -> float:
+        """The bytes of the rows in memory for each byte of the file, as its first batch has them."""
+        if self.codec == "none" or not self.rows:
+            return 1.0
+        with arrow_errors(self.name):
+            first = next(batch for batch in self._validated(()) if batch.num_rows)
+        each = float(first.nbytes) / float(first.num_rows)
+        return max(1.0, each * self.rows / max(1, self._file.size))
 
     @property
     def codec(self) -> str:

@@ -12,6 +12,8 @@ _FAMILIES = (
     (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
     (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
 )
+_NAMED_FORMS = ("arrow.uuid", "arrow.json")
+"""Extensions that say what the values of another type are."""
 _UNITS = ("s", "ms", "us", "ns")
 _SHORT_INDEX_BITS = 32
 _FLOATS = {16: pa.float16(), 32: pa.float32(), 64: pa.float64()}
@@ -37,6 +39,10 @@ def common_type(first: pa.DataType, other: pa.DataType, *, widens: bool = False)
         return first
     if pa.types.is_null(first):
         return other
+    if _is_named(first) or _is_named(other):
+        bare = [type.storage_type if _is_named(type) else type for type in (first, other)]
+        common = common_type(*bare, widens=widens)
+        return first if common == bare[0] else None
     if pa.types.is_dictionary(first) or pa.types.is_dictionary(other):
         return _common_dictionary(first, other, widens)
     if any(_is_one_of(first, family) and _is_one_of(other, family) for family in _FAMILIES):
@@ -58,6 +64,8 @@ def are_stored_alike(first: pa.DataType, other: pa.DataType) -> bool:
 
 def _form(type: pa.DataType) -> pa.DataType:
     """One type for all types whose values are stored alike."""
+    if _is_named(type):
+        return _form(type.storage_type)
     if pa.types.is_dictionary(type):
         return _form(type.value_type)
     for family in _FAMILIES:
@@ -77,7 +85,11 @@ def as_type(array: Any, type: pa.DataType) -> Any:
     if array.type == type:
         return array
     if pa.types.is_null(array.type):
-        return pa.nulls(len(array), type)
+        return nulls_of(type, len(array))
+    if _is_named(array.type):
+        return as_type(array.storage, type)
+    if _is_named(type):
+        return pa.ExtensionArray.from_storage(type, as_type(array, type.storage_type))
     is_dictionary = pa.types.is_dictionary(type)
     values = type.value_type if is_dictionary else type
     if pa.types.is_dictionary(array.type) and values not in (pa.string_view(), pa.binary_view()):
@@ -88,6 +100,32 @@ def as_type(array: Any, type: pa.DataType) -> Any:
         return array.cast(type)
     encoded = array.cast(values).dictionary_encode()
     return pa.DictionaryArray.from_arrays(encoded.indices.cast(type.index_type), encoded.dictionary)
+
+
+def nulls_of(type: pa.DataType, count: int) -> Any:
+    """So many nulls, in which fields of structs have no nulls where they may not."""
+    if not pa.types.is_struct(type):
+        return pa.nulls(count, type)
+    made = [(nulls_of if field.nullable else _zeros)(field.type, count) for field in type]
+    return pa.StructArray.from_arrays(made, fields=list(type), mask=pa.repeat(True, count))
+
+
+def _zeros(type: pa.DataType, count: int) -> Any:
+    """So many values that are not null: zeros, and empty ones."""
+    if isinstance(type, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(type, _zeros(type.storage_type, count))
+    if pa.types.is_struct(type):
+        made = [(nulls_of if field.nullable else _zeros)(field.type, count) for field in type]
+        return pa.StructArray.from_arrays(made, fields=list(type))
+    if pa.types.is_dictionary(type):
+        return pa.DictionaryArray.from_arrays(_zeros(type.index_type, count), _zeros(type.value_type, 1))
+    if pa.types.is_nested(type):
+        return pa.repeat(pa.scalar([], type), count)
+    return pa.Array.from_buffers(type, count, [None, *pa.nulls(count, type).buffers()[1:]])
+
+
+def _is_named(type: pa.DataType) -> bool:
+    return isinstance(type, pa.BaseExtensionType) and type.extension_name in _NAMED_FORMS
 
 
 def _common_dictionary(first: pa.DataType, other: pa.DataType, widens: bool) -> pa.DataType | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
+from gpumerge_cli.formats.tables.spooled import Keep, spooled
 from gpumerge_cli.formats.tables.table import Table
 from gpumerge_cli.formats.tables.taking import rows_at
 
@@ -21,13 +22,18 @@ if TYPE_CHECKING:
 _MOST_ROWS = 1 << 17
 """The most rows of a batch."""
 _LARGEST_BATCH, _LEAST_BATCH = 16 << 20, 16 << 10
+LEAST_OF_COLUMN = 1 << 9
+"""The bytes of a column in a batch: each takes some time, whatever its rows are."""
+LEAST_OPEN = 32 << 20
+"""The bytes that readers of tables may hold, however small the memory is."""
 _BATCHES = 4
 """A batch takes one of so many shares of the memory of its table."""
 
 
 def batch_rows(table: Table, columns: list[str] | None, nbytes: int) -> int:
     """The rows of a batch of about `nbytes`."""
-    each = table.bytes_of_rows(columns) / max(1, table.rows)
+    nbytes = max(nbytes, LEAST_OF_COLUMN * len(columns or table.schema))
+    each = table.bytes_of_rows(columns) / max(1, table.rows) if columns else table.largest_rows(nbytes)
     return max(1, min(_MOST_ROWS, int(nbytes / max(1.0, each))))
 
 
@@ -46,13 +52,19 @@ class _Kept:
 
 
 class KeptMemory:
-    """The memory of batches that the cursors of several tables keep. most: its bytes."""
+    """The memory of batches that the cursors of several tables keep, and the same again of what their readers hold.
 
-    def __init__(self, most: int, tables: int) -> None:
+    most: bytes of the former. keep: where tables are spooled to if readers would hold more than that; None if never.
+    """
+
+    def __init__(self, most: int, tables: int, keep: Keep | None) -> None:
         self.batch_bytes = max(_LEAST_BATCH, min(_LARGEST_BATCH, most // _BATCHES // max(1, tables)))
         """The bytes of a batch."""
         self._most = most
         self._held = 0
+        self._open = 0
+        self._keep = keep
+        self._spooling = threading.Lock()
         self._lock = threading.Lock()
 
     def is_over(self, change: int) -> bool:
@@ -61,13 +73,32 @@ class KeptMemory:
             self._held += change
             return self._held > self._most
 
+    def opened(self, table: Table, nbytes: int, rows: int, columns: Sequence[str] | None) -> tuple[Table, bool]:
+        """The table, and whether its reader counts until it is closed; one in a temporary file if it is too large.
+
+        nbytes: those that its reader holds. rows: of a batch. columns: see Table.batches.
+        """
+        most = max(self._most, LEAST_OPEN)
+        with self._lock:
+            if self._keep is None or self._open + nbytes <= most:
+                self._open += nbytes
+                return table, True
+        with self._spooling:
+            return spooled(table, self._keep, most, rows, columns), False
+
+    def close(self, nbytes: int) -> None:
+        """Count a reader no longer."""
+        with self._lock:
+            self._open -= nbytes
+
 
 class Cursor:
-    """Takes rows from a table."""
+    """Takes rows from a table. columns: see Table.batches."""
 
-    def __init__(self, table: Table, memory: KeptMemory) -> None:
+    def __init__(self, table: Table, memory: KeptMemory, columns: Sequence[str] | None = None) -> None:
         self._table = table
         self._memory = memory
+        self._columns = columns
         self._rows = batch_rows(table, None, memory.batch_bytes)
         self._kept: list[_Kept] = []
         self._batches: Iterator[Any] = iter(())
@@ -75,6 +106,8 @@ class Cursor:
         """The row behind the decoded ones."""
         self._lock = threading.Lock()
         self._begun = False
+        self._open = 0
+        """The bytes that its reader holds."""
 
     def taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """These rows, which ascend, in batches. From any thread. Raises InputError."""
@@ -82,7 +115,10 @@ class Cursor:
             found = self._taken(rows)
         if sum(batch.num_rows for batch in found) == len(rows):
             return found
-        return Cursor(self._table.again(), self._memory)._taken(rows)
+        other = Cursor(self._table.again(), self._memory, self._columns)
+        found = other._taken(rows)
+        other._close()
+        return found
 
     def _taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """The rows, but for those whose batches are not kept any more."""
@@ -123,6 +159,8 @@ class Cursor:
             kept = _Kept(self._end, batch)
             self._memory.is_over(kept.nbytes)
             self._end = kept.stop
+            if kept.stop == self._table.rows:
+                self._close()
             if kept.stop > low:
                 self._kept.append(kept)
                 yield kept
@@ -132,12 +170,22 @@ class Cursor:
 
     def _go_to(self, row: int) -> None:
         """Leave out groups that lie whole ahead of a row."""
+        if not self._begun:
+            nbytes = self._table.open_bytes(self._columns)
+            self._table, counts = self._memory.opened(self._table, nbytes, self._rows, self._columns)
+            self._open = nbytes if counts else 0
         starts = self._table.starts
         group = bisect_right(starts, row) - 1
         if not self._begun or (starts[group] > self._end and not self._table.reads_forward):
-            self._batches = self._table.batches(None, group, self._rows)
+            self._batches = self._table.batches(self._columns, group, self._rows)
             self._end = starts[group]
             self._begun = True
+
+    def _close(self) -> None:
+        """Let its reader go."""
+        self._batches = iter(())
+        self._memory.close(self._open)
+        self._open = 0
 
     def _drop(self) -> None:
         """Drop batches that were asked for, and the oldest ones if too many are kept."""
@@ -163,6 +211,10 @@ class RowsInMemory(Table):
             return list(self._rows.slice(rows.start, len(rows)).to_batches())
         found: list[pa.RecordBatch] = rows_at(self._rows, rows).to_batches()
         return found
+
+    def only(self, columns: Sequence[str]) -> RowsInMemory:
+        """The same rows with some of their columns."""
+        return RowsInMemory(self._rows.select(columns))
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""

@@ -53,6 +53,10 @@ class TableFacts:
     columns: tuple[ColumnFacts, ...]
     sorted_by: tuple[str, ...]
     """The columns by which it says that its rows are sorted, as --field has them."""
+    nulls_first: bool
+    """Whether it says that nulls go ahead of the values of the first of them."""
+    contradicted: bool
+    """Whether the statistics of its row groups show that its rows are not sorted so."""
     groups: tuple[TableGroup, ...]
 
 
@@ -63,3 +67,5 @@ class TablesFacts:
     key: str
     """The key whose ranges are shown, as --field has it; "" for none."""
     tables: tuple[TableFacts, ...]
+    differ: str = ""
+    """The reason why a merge refuses the files, if their columns differ; "" if they do not, or there is no key."""

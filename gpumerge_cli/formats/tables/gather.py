@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,25 +14,61 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
 from gpumerge_cli.formats.tables.dictionaries import table_of
+from gpumerge_cli.formats.tables.interleaving import Stretch, interleaved
+from gpumerge_cli.formats.tables.numbered import NumberColumn, with_column
 from gpumerge_cli.formats.tables.references import (
     END,
     WHOLE,
-    has_few_inputs,
     places,
-    ranges_of,
     references,
     references_of,
 )
 from gpumerge_cli.formats.tables.settings import TableSettings
+from gpumerge_cli.formats.tables.spooled import Keep
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
+from gpumerge_cli.native.row_gather import row_ranges
 
-COUNT = "count"
-"""The column of the numbers of equal rows."""
 _FEW = 1 << 16
 """Numbers below it are sorted by their digits."""
+_SPARSE = 4
+"""If only one of so many rows of an input is wanted, it is taken before those of other inputs join it."""
+
+
+@dataclass(frozen=True)
+class StatedKey:
+    """A column whose values the images in items say."""
+
+    name: str
+    values: Callable[[NDArray[np.uint64]], Any]
+    """Makes an Array of them."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Rows that an output takes."""
+
+    references: NDArray[np.uint64]
+    images: NDArray[np.uint64] | None = None
+    """Those of their only key; None if they are not known."""
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def copied(self) -> Wanted:
+        """The same, whatever becomes of the items."""
+        return Wanted(np.array(self.references), None if self.images is None else np.array(self.images))
+
+    def part(self, low: int, high: int) -> Wanted:
+        """The rows low to high - 1 of these."""
+        return Wanted(self.references[low:high], None if self.images is None else self.images[low:high])
+
+    def kept(self, mask: NDArray[np.bool_]) -> Wanted:
+        """Those of the rows for which `mask` is true."""
+        return Wanted(self.references[mask], None if self.images is None else self.images[mask])
 
 
 class WholeGroup:
@@ -41,19 +79,20 @@ class WholeGroup:
         self.group = group
         self._number = number
 
-    def references(self, most: int) -> Iterator[NDArray[np.uint64]]:
-        """The references to its rows, at most so many at a time: a damaged file may state any number of rows."""
+    def wanted(self, most: int) -> Iterator[Wanted]:
+        """Its rows, at most so many at a time: a damaged file may state any number of rows."""
         start, stop = self.table.starts[self.group : self.group + 2]
         for at in range(start, stop, most):
-            yield references(self._number, at, min(most, stop - at))
+            yield Wanted(references(self._number, at, min(most, stop - at)))
 
 
 class Gather:
     """Finds rows.
 
     tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
-    rows of a group of an output. memory: bytes that decoded rows may take. item_bytes: of an item, 0 for lines.
-    settings: those of the output that the inputs give.
+    rows of a group of an output. piece_rows: see there. memory: bytes that decoded rows may take. item_bytes: of an
+    item, 0 for lines. settings: those of the output that the inputs give. key: the column that need not be read; None
+    for none. keep: see KeptMemory.
     """
 
     def __init__(
@@ -61,15 +100,20 @@ class Gather:
         tables: Sequence[Table],
         schema: pa.Schema,
         group_rows: int,
+        piece_rows: int,
         memory: int,
         item_bytes: int,
         settings: TableSettings,
+        key: StatedKey | None = None,
+        keep: Keep | None = None,
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
-        self.has_counts = False
-        """Whether an output has a column of the numbers of equal rows, too."""
+        self.numbered: NumberColumn | None = None
+        """The column of an output that is made of numbers, if it has one."""
         self.group_rows = group_rows
+        self.piece_rows = piece_rows
+        """The rows of an output that one thread encodes ahead of their turn, if they are more than a group."""
         self._name = tables[0].name
         self.settings = settings
         self._item_bytes = item_bytes
@@ -80,44 +124,79 @@ class Gather:
         """About the bytes of the rows of each table in memory."""
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
-        self._has_few = has_few_inputs(len(tables)) and not any(isinstance(one, RowsInMemory) for one in tables)
-        kept = KeptMemory(memory, len(tables))
-        self._cursors = [one if isinstance(one, RowsInMemory) else Cursor(one, kept) for one in tables]
+        self._kept = KeptMemory(memory, len(tables), keep)
+        self._key = key
+        self._rest = schema if self._key is None else schema.remove(schema.get_field_index(self._key.name))
+        self._cursors = self._cursors_of(None if self._key is None else self._rest.names)
+        self._lock = threading.Lock()
 
     @property
     def output_schema(self) -> pa.Schema:
         """The columns of an output."""
-        return self.schema.append(pa.field(COUNT, pa.int64())) if self.has_counts else self.schema
+        return self.schema if self.numbered is None else with_column(self.schema, self.numbered)
 
-    def parts(self, found: NDArray[np.uint64], most: int) -> Iterator[NDArray[np.uint64] | WholeGroup]:
-        """References by parts: at most so many of rows, or a whole group."""
-        at = 0
+    def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
+        return [
+            (one if columns is None else one.only(columns))
+            if isinstance(one, RowsInMemory)
+            else Cursor(one, self._kept, columns)
+            for one in self._tables
+        ]
+
+    @cached_property
+    def _whole_cursors(self) -> list[Cursor | RowsInMemory]:
+        """Those that read the key, too."""
+        return self._cursors if self._key is None else self._cursors_of(None)
+
+    def parts(self, wanted: Wanted, most: int) -> Iterator[Wanted | WholeGroup]:
+        """Rows by parts: at most so many, or a whole group."""
+        found, at = wanted.references, 0
         marked = np.flatnonzero(found & (WHOLE | END)).tolist()
         for stop in [*marked, len(found)]:
             for low in range(at, stop, most):
-                yield found[low : min(stop, low + most)]
+                yield wanted.part(low, min(stop, low + most))
             if stop < len(found) and not found[stop] & END:
                 inputs, rows = places(found[stop : stop + 1])
                 table = self._tables[int(inputs[0])]
                 yield WholeGroup(table, bisect_right(table.starts, int(rows[0])) - 1, int(inputs[0]))
             at = stop + 1
 
-    def references(self, items: Bytes) -> NDArray[np.uint64]:
-        """The references of whole items."""
-        return references_of(items, self._item_bytes)
+    def wanted(self, items: Bytes) -> Wanted:
+        """The rows of whole items."""
+        found = references_of(items, self._item_bytes)
+        if self._key is None:
+            return Wanted(found)
+        return Wanted(found, np.frombuffer(items, np.uint64).reshape(-1, self._item_bytes // found.itemsize)[:, 0])
 
-    def rows(self, found: NDArray[np.uint64]) -> pa.Table:
-        """The rows of references, in their order; from any thread. Columns may be dictionaries. Raises InputError."""
+    def rows(self, wanted: Wanted) -> pa.Table:
+        """These rows, in their order; from any thread. Columns may be dictionaries. Raises InputError."""
         with arrow_errors(self._name):
-            return self._rows(found)
+            if self._key is None or wanted.images is None:
+                with self._lock:
+                    cursors = self._whole_cursors
+                return self._rows(wanted.references, cursors, self.schema)
+            rows = self._rows(wanted.references, self._cursors, self._rest)
+            number = self.schema.get_field_index(self._key.name)
+            return rows.add_column(number, self.schema.field(number), self._key.values(wanted.images))
 
-    def _rows(self, found: NDArray[np.uint64]) -> pa.Table:
-        whole = ranges_of(found) if self._has_few and len(found) else None
-        if whole is not None:
-            ranges, index = whole
-            some = [batch for number, rows in ranges.items() for batch in self._cursors[number].taken(rows)]
-            table = table_of(some, self.schema)
-            return table if len(ranges) == 1 else rows_at(table, index)
+    def _rows(self, found: NDArray[np.uint64], cursors: Sequence[Cursor | RowsInMemory], schema: pa.Schema) -> pa.Table:
+        """The rows of references. cursors, schema: of the columns that are wanted."""
+        ranges = row_ranges(found, len(cursors))
+        if ranges and all(
+            isinstance(cursors[number], RowsInMemory) or one.high - one.low <= _SPARSE * one.count
+            for number, one in ranges.items()
+        ):
+            some: list[Any] = []
+            stretches = []
+            for number, one in ranges.items():
+                at = one.low
+                for batch in cursors[number].taken(range(one.low, one.high)):
+                    stretches.append(Stretch(number, at, batch.num_rows))
+                    some.append(batch)
+                    at += batch.num_rows
+            table = table_of(some, schema)
+            follow = len(ranges) == 1 and table.num_rows == len(found) and bool((found[1:] > found[:-1]).all())
+            return table if follow else interleaved(found, stretches, table)
         inputs, rows = places(found)
         order = np.argsort(inputs.astype(np.uint16) if len(self._tables) <= _FEW else inputs, kind="stable")
         batches: list[Any] = []
@@ -125,10 +204,10 @@ class Gather:
         edges = [0, *(np.flatnonzero(np.diff(inputs)) + 1).tolist(), len(inputs)]
         for low, high in pairwise(edges):
             if low < high:
-                batches += self._cursors[int(inputs[low])].taken(rows[low:high])
+                batches += cursors[int(inputs[low])].taken(rows[low:high])
         if not batches:
-            return self.schema.empty_table()
-        table = table_of(batches, self.schema)
+            return schema.empty_table()
+        table = table_of(batches, schema)
         if len(edges) == 2:
             return table
         index = np.empty(len(order), np.int64)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, plain_values
@@ -75,6 +74,21 @@ def uint64_images(column: KeyColumn, array: Any) -> NDArray[np.uint64]:
     return images
 
 
+def has_values(type: pa.DataType) -> bool:
+    """Whether the native integers of values say the values. Those of floats do not tell -0.0 and NaNs apart."""
+    is_number = pa.types.is_integer(type) or pa.types.is_temporal(type)
+    return bool(is_number and type.bit_width <= 8 * _LARGEST_WORD)
+
+
+def values_of_uint64(column: KeyColumn, images: NDArray[np.uint64]) -> Any:
+    """The Array of values that have these native integers. column: one whose type has_values."""
+    word: Any = _WORDS[column.type.bit_width // 8]
+    words = (~images if column.reverse else images).astype(word)
+    if not pa.types.is_unsigned_integer(column.type):
+        words ^= word(1 << column.type.bit_width - 1)
+    return pa.Array.from_buffers(column.type, len(words), [None, pa.py_buffer(words)], null_count=0)
+
+
 def line_images(column: KeyColumn, array: Any) -> Any:
     """Images as fields of lines, a LargeBinaryArray without nulls. array: any values of the column, see fixed_images.
 
@@ -120,6 +134,8 @@ def line_of_value(value: bytes | None, column: KeyColumn) -> bytes:
 
 
 def _line_images(column: KeyColumn, chunk: Any) -> Any:
+    import pyarrow.compute as pc
+
     if pa.types.is_null(column.type):
         return pa.array([line_of_value(None, column)] * len(chunk), pa.large_binary())
     if column.fixed_bytes is None:
@@ -238,6 +254,8 @@ def _escaped(texts: Any) -> Any:
     size = int(offsets[-1] - offsets[0])
     if not size or np.frombuffer(data, np.uint8, size, int(offsets[0])).min() > 2:
         return texts
+    import pyarrow.compute as pc
+
     for byte in (b"\2", b"\1", b"\0"):
         texts = pc.replace_substring(texts, byte, escaped(byte))
     return texts

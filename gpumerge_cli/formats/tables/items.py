@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.formats.tables.gather import StatedKey
 from gpumerge_cli.formats.tables.images import (
     fixed_images,
     fixed_of_value,
+    has_values,
     line_images,
     line_of_value,
     uint64_images,
     value_of_fixed,
     value_of_line,
+    values_of_uint64,
 )
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, key_array
 from gpumerge_cli.formats.tables.key_text import shown_value, value_of_word
@@ -105,18 +108,33 @@ class Form:
         order = LineOrder(rules, MARK, stable=True, terminator=NUL)
         return TextRowOrder("lines", rules=order, keys_of_rows=self.keys, piece=piece)
 
+    def stated_key(self, schema: pa.Schema) -> StatedKey | None:
+        """The key if its images say its values, and it is one of several columns of the schema; else None."""
+        key = self.keys[0].column
+        names = schema.names
+        if not self.native or not 1 < len(names) == len(set(names)) or len(key.path) > 1:
+            return None
+        if not has_values(key.type) or schema.field(key.path[0]).type != key.type:
+            return None
+        return StatedKey(key.path[0], partial(values_of_uint64, key))
+
     def item(self, image: bytes, found: Any) -> bytes:
         """The item with an image of the only key, which has one size. found: its reference."""
         if self.native:
             return bytes(np.array([int.from_bytes(image, "big"), *found], np.uint64))
         return image + bytes(found)
 
-    def items(self, rows: Any, found: Any) -> Any:
-        """The items of rows as one buffer of bytes. rows: a RecordBatch or Table with the keys. found: references."""
+    def values(self, rows: Any) -> list[Any]:
+        """The values of each key, see key_array. Raises ValueError for nulls where images have no place for them."""
         arrays = [key_array(key.column, rows) for key in self.keys]
         for key, array in zip(self.keys, arrays, strict=True):
             if self.is_fixed and not key.nullable and array.null_count:
                 raise ValueError(f"its statistics say that {key.name} has no nulls, and there are some")
+        return arrays
+
+    def items(self, rows: Any, found: Any) -> Any:
+        """The items of rows as one buffer of bytes. rows: a RecordBatch or Table with the keys. found: references."""
+        arrays = self.values(rows)
         if self.native:
             made = np.empty((len(found), 2), np.uint64)
             made[:, 0] = uint64_images(self.keys[0].column, arrays[0])
@@ -130,6 +148,8 @@ class Form:
                 at += key.width
             made[:, at:] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)
             return made
+        import pyarrow.compute as pc
+
         texts = [line_images(key.column, array) for key, array in zip(self.keys, arrays, strict=True)]
         return buffer_of(
             pc.binary_join_element_wise(*texts, reference_texts(found), pa.scalar(MARK, pa.large_binary()))

@@ -178,12 +178,12 @@ def _of_chunks(function: Callable[[Any], Any], array: Any, type: pa.DataType) ->
 
 def plain_values(array: Any) -> Any:
     """The values of an array as an array of values_type, without dictionaries, runs and extensions."""
-    import pyarrow.compute as pc
-
     while array.type != values_type(array.type):
         if pa.types.is_dictionary(array.type):
             array = _decoded(array)
         elif pa.types.is_run_end_encoded(array.type):
+            import pyarrow.compute as pc
+
             array = pc.run_end_decode(array)
         else:
             array = array.storage

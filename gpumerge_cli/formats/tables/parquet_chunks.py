@@ -34,6 +34,8 @@ _NANS = 9
 """The field of Statistics that says the number of NaNs."""
 _EXTREMES, _OLD_EXTREMES, _ARE_EXACT = (6, 5), (2, 1), (7, 8)
 """The fields of Statistics that say the least and the greatest value, and whether these are exact."""
+_FIRST_PAGES = (ColumnField.data_page_offset, ColumnField.dictionary_page_offset)
+"""The fields of a column that say where its pages begin."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class ChunkFacts:
     """Whether these are values of the column, in the order of its type."""
     nans: int | None
     """The number of NaNs, which are not among these; None if it is not said."""
+    start: int
+    """The first byte of its pages."""
 
 
 class ChunkReader:
@@ -140,7 +144,13 @@ def _facts(chunk: Struct) -> ChunkFacts:
         greatest,
         ids == _EXTREMES and all(_is_exact(statistics, id, physical) for id in _ARE_EXACT),
         number_in(statistics, _NANS) if _NANS in statistics else None,
+        min(number_in(column, id) for id in _FIRST_PAGES if id == _FIRST_PAGES[0] or _is_stated(column, id)),
     )
+
+
+def _is_stated(column: Struct, offset: int) -> bool:
+    """Whether a page has an offset. Old writers say 0 for none."""
+    return offset in column and number_in(column, offset) > 0
 
 
 def _is_exact(statistics: Struct, id: int, physical: int) -> bool:

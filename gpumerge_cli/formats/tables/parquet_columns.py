@@ -55,13 +55,13 @@ def shape_of(footer: ParquetFooter) -> tuple[tuple[object, ...], ...]:
     Two files whose Arrow schemas are equal may differ in it, as decimals do, which are integers or bytes.
     """
     ids = (SchemaField.type, SchemaField.type_length, SchemaField.repetition, SchemaField.name, SchemaField.children)
-    found = [tuple(one[id].value if id in one else None for id in ids) for one in _elements(footer)]
+    found = [tuple(one[id].value if id in one else None for id in ids) for one in elements_of(footer)]
     return ((found[0][-1],), *found[1:]) if found else ()
 
 
 def is_int96(footer: ParquetFooter) -> bool:
     """Whether timestamps are in the form that old versions of Spark and Impala write. Raises InputError."""
-    return any(SchemaField.type in one and one[SchemaField.type].value == _INT96 for one in _elements(footer))
+    return any(SchemaField.type in one and one[SchemaField.type].value == _INT96 for one in elements_of(footer))
 
 
 def has_integer_decimals(footer: ParquetFooter) -> bool:
@@ -71,7 +71,7 @@ def has_integer_decimals(footer: ParquetFooter) -> bool:
         and one[SchemaField.converted_type].value == _DECIMAL
         and SchemaField.type in one
         and one[SchemaField.type].value in (_INT32, _INT64)
-        for one in _elements(footer)
+        for one in elements_of(footer)
     )
 
 
@@ -102,7 +102,8 @@ def _pays(column: Struct) -> bool:
     return 2 * size < number_in(column, ColumnField.total_compressed_size)
 
 
-def _elements(footer: ParquetFooter) -> list[Struct]:
+def elements_of(footer: ParquetFooter) -> list[Struct]:
+    """The structs SchemaElement of a schema. Raises InputError."""
     try:
         found = [thrift.read(one) for one in thrift.structs(footer.schema)]
         for one in found:

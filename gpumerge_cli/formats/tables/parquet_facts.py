@@ -22,6 +22,7 @@ class SchemaField:
     """The fields of SchemaElement."""
 
     type, type_length, repetition, name, children, converted_type = range(1, 7)
+    logical_type = 10
 
 
 class GroupField:

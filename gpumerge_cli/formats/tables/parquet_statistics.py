@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.tables import thrift
@@ -15,6 +14,7 @@ from gpumerge_cli.formats.tables.thrift import BINARY, I64, STRUCT, Field, Struc
 
 _NULL_COUNT, _GREATEST, _LEAST = 3, 5, 6
 """The fields of Statistics."""
+_FEW = 1 << 14
 _LONGEST = 4096
 """The bytes of the longest value that statistics hold, as pyarrow has it."""
 
@@ -35,11 +35,24 @@ def _statistics(column: Any) -> Struct:
     values = [_used(chunk) for chunk in column.chunks if len(chunk) > chunk.null_count]
     if not values:
         return found
-    extremes = pc.min_max(pa.concat_arrays(values)).as_py()
-    least, greatest = (one.encode() if isinstance(one, str) else one for one in (extremes["min"], extremes["max"]))
+    least, greatest = _extremes(pa.concat_arrays(values))
     if max(len(least), len(greatest)) <= _LONGEST:
         found[_GREATEST], found[_LEAST] = Field(BINARY, greatest), Field(BINARY, least)
     return found
+
+
+def _extremes(values: Any) -> tuple[bytes, bytes]:
+    if len(values) <= _FEW:  # to load pyarrow.compute would take longer
+        texts = [_bytes_of(one) for one in values.to_pylist()]
+        return min(texts), max(texts)
+    import pyarrow.compute as pc
+
+    found = pc.min_max(values).as_py()
+    return _bytes_of(found["min"]), _bytes_of(found["max"])
+
+
+def _bytes_of(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else value
 
 
 def _used(chunk: Any) -> Any:
@@ -47,4 +60,5 @@ def _used(chunk: Any) -> Any:
     size = len(chunk.dictionary)
     indices = chunk.indices.fill_null(size) if chunk.null_count else chunk.indices
     counts = np.bincount(indices.to_numpy(), minlength=size + 1)
-    return chunk.dictionary.take(pa.array(np.flatnonzero(counts[:size])))
+    used = np.flatnonzero(counts[:size])
+    return chunk.dictionary if len(used) == size else chunk.dictionary.take(pa.array(used))

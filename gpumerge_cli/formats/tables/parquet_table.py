@@ -15,23 +15,25 @@ from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.parquet_annotations import intervals
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
+from gpumerge_cli.formats.tables.parquet_pages import page_bytes
 from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors, with_valid_names
 
 _SAMPLED = 1 << 10
 """The rows whose size stands for that of all."""
+_BUFFERS = 16 << 20
+"""The bytes that are read at once of all columns."""
+_LEAST_BUFFER, _LARGEST_BUFFER = 16 << 10, 1 << 20
 _SHORT = 2.5
 """Bytes of a value of a column that refers to a dictionary, with its share of that."""
 
 
 class ParquetTable(Table):
     """An opened Parquet file. Raises InputError if it is none."""
-
-    buffer_bytes = 1 << 20
-    """Bytes of a column that are read at once."""
 
     def __init__(self, file: SeekableInput) -> None:
         self.name = file.name
@@ -46,6 +48,7 @@ class ParquetTable(Table):
         self.group_rows = [group.num_rows for group in groups]
         self._groups = groups
         self._sampled: dict[tuple[str, ...] | None, float] = {}
+        self._pages: dict[int, int] = {}
 
     @property
     def stored(self) -> Stored:
@@ -82,9 +85,9 @@ class ParquetTable(Table):
             reader = pq.ParquetFile(
                 opened(self._file),
                 metadata=self.metadata,
-                buffer_size=self.buffer_bytes,
+                buffer_size=self._buffer_bytes(columns),
                 pre_buffer=False,
-                read_dictionary=self._dictionaries if columns is None else None,
+                read_dictionary=[one for one in self._dictionaries if columns is None or one in columns],
             )
             groups = range(group, len(self.group_rows))
             yield from reader.iter_batches(rows, row_groups=groups, columns=columns, use_threads=True)
@@ -93,6 +96,14 @@ class ParquetTable(Table):
         """See Table."""
         leaf = self._leaf(path)
         return leaf is None or any(self._chunks(group, leaf).nulls != 0 for group in range(len(self._groups)))
+
+    def has_order(self, path: Sequence[str]) -> bool:
+        """See Table. An interval is months, days and milliseconds."""
+        return tuple(path) not in self._intervals
+
+    @cached_property
+    def _intervals(self) -> frozenset[tuple[str, ...]]:
+        return intervals(self.footer)
 
     def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
         """See Table."""
@@ -153,6 +164,38 @@ class ParquetTable(Table):
         known = sum(group.total_byte_size for group in self._groups) if columns is None else 0
         return max(known, int(self._sampled[names] * self.rows))
 
+    def largest_rows(self, nbytes: int) -> float:
+        """See Table."""
+        found = super().largest_rows(nbytes)
+        for group in self._groups:
+            if group.total_byte_size >= nbytes:
+                found = max(found, float(group.total_byte_size) / max(1, group.num_rows))
+        return found
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """See Table. A page of each column, as it is stored and decoded, and its dictionary."""
+        leaves = self._leaves_of(columns)
+        return sum(self._open_bytes(leaf) for leaf in leaves) + len(leaves) * self._buffer_bytes(columns)
+
+    def _open_bytes(self, leaf: int) -> int:
+        if leaf not in self._pages:
+            sizes = [group.total_byte_size for group in self._groups]
+            chunk = self._chunks(sizes.index(max(sizes)), leaf) if sizes else None
+            read = self.read if self._file.extent(0, self._file.size) else None  # reading from stores takes long
+            self._pages[leaf] = page_bytes(read, chunk) if chunk else 0
+        return self._pages[leaf]
+
+    def _buffer_bytes(self, columns: Sequence[str] | None) -> int:
+        """The bytes of a column that are read at once."""
+        return max(_LEAST_BUFFER, min(_LARGEST_BUFFER, _BUFFERS // max(1, len(self._leaves_of(columns)))))
+
+    def _leaves_of(self, columns: Sequence[str] | None) -> Sequence[int]:
+        """The numbers of the leaves of columns."""
+        if columns is None:
+            return range(len(self._paths))
+        tops = tuple(f"{name}." for name in columns)
+        return [number for number, path in enumerate(self._paths) if f"{path}.".startswith(tops)]
+
     @cached_property
     def _dictionaries(self) -> list[str]:
         """The columns of short dictionaries that are read as such."""
@@ -161,9 +204,8 @@ class ParquetTable(Table):
             leaf = self._leaf([field.name])
             if leaf is None or not (pa.types.is_string(field.type) or pa.types.is_binary(field.type)):
                 continue
-            if self.schema.get_field_index(field.name) == number and all(
-                _has_short_dictionary(self._chunks(group, leaf)) for group in range(len(self._groups))
-            ):
+            chunks = [self._chunks(group, leaf) for group in range(len(self._groups))]
+            if self.schema.get_field_index(field.name) == number and _have_short_dictionaries(chunks):
                 found.append(field.name)
         return found
 
@@ -172,6 +214,7 @@ class ParquetTable(Table):
         return ParquetTable(self._file)
 
 
-def _has_short_dictionary(column: ChunkFacts) -> bool:
-    """Whether a column of a group is a dictionary that is much shorter than its values."""
-    return column.has_dictionary and column.uncompressed <= _SHORT * column.num_values
+def _have_short_dictionaries(chunks: Sequence[ChunkFacts]) -> bool:
+    """Whether a column has a dictionary in each group, which are all in all much shorter than its values."""
+    size = sum(chunk.uncompressed for chunk in chunks)
+    return all(chunk.has_dictionary for chunk in chunks) and size <= _SHORT * sum(chunk.num_values for chunk in chunks)

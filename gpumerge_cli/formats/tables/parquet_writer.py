@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS
+from gpumerge_cli.formats.tables.parquet_annotations import annotated
 from gpumerge_cli.formats.tables.parquet_columns import has_integer_decimals, is_int96, shape_of, stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import (
     MAGIC,
@@ -52,6 +53,8 @@ class ParquetWriter(TableWriter):
             self.template, _ = split(self._file(None))
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
             raise OutputError(f"Parquet cannot hold these columns: {error}".splitlines()[0]) from None
+        if isinstance(like, ParquetTable):
+            self.template = annotated(self.template, like.footer)
         self.shape = shape_of(self.template)
         """See parquet_columns.shape_of."""
         schema = pq.read_metadata(pa.BufferReader(self._file(None))).schema

@@ -28,7 +28,6 @@ WHOLE = np.uint64(1 << 61)
 """Set in a reference that stands for all rows of the group that begins with its row."""
 END = np.uint64(1 << 62)
 """Set in a reference to the last row of such a group, which stands for no more rows."""
-_FEW_INPUTS = 16
 _AT_ONCE = 1 << 16
 _BITS = 7
 _TEXT = 9
@@ -105,35 +104,6 @@ def _bits(found: NDArray[np.uint64], at: int) -> NDArray[np.uint8]:
     """Byte `at` of references in lines."""
     bits = (found >> np.uint64(_BITS * (_TEXT - 1 - at))) & np.uint64(0x7F)
     return bits.astype(np.uint8) | np.uint8(0x80)
-
-
-def ranges_of(found: NDArray[np.uint64]) -> tuple[dict[int, range], NDArray[np.int64]] | None:
-    """(the rows of each input, the place of each reference among all of them); None if rows of some are left out.
-
-    Rows of one input ascend. The inputs are in the order of their numbers, and few.
-    """
-    numbers = (found >> np.uint64(_ROW_BITS)).astype(np.uint8)
-    index = (found & np.uint64(MOST_ROWS - 1)).view(np.int64)
-    present = np.flatnonzero(np.bincount(numbers)).tolist()
-    offsets = np.zeros(_FEW_INPUTS, np.int64)
-    ranges: dict[int, range] = {}
-    ahead = 0
-    for number in present:
-        of_it = numbers == number
-        count, first = int(np.count_nonzero(of_it)), int(of_it.argmax())
-        low, high = int(index[first]), int(index[len(of_it) - 1 - int(of_it[::-1].argmax())]) + 1
-        if high - low != count:
-            return None
-        ranges[number] = range(low, high)
-        offsets[number] = ahead - low
-        ahead += count
-    index += offsets[0] if len(present) == 1 and present[0] == 0 else offsets[numbers]
-    return ranges, index
-
-
-def has_few_inputs(count: int) -> bool:
-    """Whether `ranges_of` takes references to so many inputs."""
-    return count <= _FEW_INPUTS
 
 
 def places(found: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 _READ_AT_ONCE = 4
 """The most tables whose keys are decoded at once."""
-_BATCH_BYTES = 4 << 20
+_LARGEST_BATCH, _LEAST_BATCH = 4 << 20, 64 << 10
 """Bytes of keys that are decoded at once."""
+_COPIES_OF_KEYS = 16
+"""The keys, images and items of a batch, which take a half of the memory at most, and copies that are freed late."""
 _FEW_ROWS = 1 << 10
 """So few rows are decoded at once, whatever their size is."""
 
@@ -89,19 +91,22 @@ def all_items(
     order: Order,
     progress: Callable[[int, float], None],
     apart: Sequence[Apart] | None,
+    memory: int,
     *,
     checks: bool = True,
     most: int | None = None,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. forms: those of the items of each. apart, checks, most: see table_items."""
+    """The items of all tables. forms: those of each one. memory: bytes for this. apart, checks, most: see table_items."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)) as pool:
+    threads = min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)
+    batch = max(_LEAST_BATCH, min(_LARGEST_BATCH, memory // _COPIES_OF_KEYS // threads))
+    with ThreadPoolExecutor(threads) as pool:
         made = []
         for number, one in enumerate(opened):
             advance = partial(progress, number)
             make = partial(table_items, number, one, forms[number], order, advance, checks=checks, most=most)
-            made.append(pool.submit(make, apart[number] if apart else None))
+            made.append(pool.submit(make, apart[number] if apart else None, batch))
     if all(future.exception() is None for future in made):
         return [future.result() for future in made]
     for future in made:
@@ -117,14 +122,15 @@ def table_items(
     order: Order,
     progress: Callable[[float], None],
     apart: Apart | None,
+    batch_bytes: int,
     *,
     checks: bool,
     most: int | None = None,
 ) -> FixedItems | TextItems:
     """The items of table `number`, in a temporary file.
 
-    apart: groups that two items stand for; None for none. checks: the keys of such groups are read. most: see
-    formats.format.Purpose.
+    apart: groups that two items stand for; None for none. batch_bytes: those of keys that are decoded at once. checks:
+    the keys of such groups are read. most: see formats.format.Purpose.
     """
     from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows, items_of_some
     from gpumerge_cli.formats.tables.cursor import batch_rows
@@ -137,7 +143,7 @@ def table_items(
     def write(out: IO[bytes]) -> None:
         def batches(group: int = 0) -> Iterator[Any]:
             few = len(wanted) <= _FEW_ROWS
-            rows = max(1, len(wanted)) if few else batch_rows(table, columns, _BATCH_BYTES)
+            rows = max(1, len(wanted)) if few else batch_rows(table, columns, batch_bytes)
             return table.batches(columns, group, rows)
 
         if len(wanted) < table.rows:

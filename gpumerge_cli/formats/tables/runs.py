@@ -14,13 +14,14 @@ import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.tables.cursor import RowsInMemory, batch_rows
+from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, LEAST_OPEN, RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.interleaving import Stretch, interleaved
 from gpumerge_cli.formats.tables.items import Form
-from gpumerge_cli.formats.tables.references import places, references, references_of, renumbered
+from gpumerge_cli.formats.tables.references import references, references_of, renumbered
+from gpumerge_cli.formats.tables.spooled import spooled
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
-from gpumerge_cli.formats.tables.taking import rows_at
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 
 RowsOrder = FixedRowOrder | TextRowOrder
@@ -59,12 +60,15 @@ def sorted_runs(
     share = memory // _SHARES
     whole = sum(table.bytes_of_rows(None) for table in tables)
     # A gather holds a batch of each run.
-    batch_bytes = max(_LEAST_BATCH, min(_LARGEST_BATCH, share * share // max(1, 2 * whole)))
+    least = max(_LEAST_BATCH, LEAST_OF_COLUMN * len(tables[0].schema))
+    batch_bytes = max(least, min(_LARGEST_BATCH, share * share // max(1, 2 * whole)))
     held: list[Any] = []
     size = number = 0
     for table in tables:
-        found = 0
-        for batch in table.batches(None, 0, batch_rows(table, None, batch_bytes)):
+        found, rows = 0, batch_rows(table, None, batch_bytes)
+        if table.open_bytes(None) > max(LEAST_OPEN, memory // _SPARED):
+            table = spooled(table, lambda write: spool(write, 0), max(LEAST_OPEN, memory // _SPARED), rows)
+        for batch in table.batches(None, 0, rows):
             nbytes = _bytes_to_sort(batch, form)
             if held and size + nbytes > memory - memory // _SPARED:
                 yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
@@ -79,7 +83,7 @@ def sorted_runs(
         rows = _joined(held, tables[0].schema)
         files: list[SeekableInput] = []
         _sort(0, rows, form, order, sort, lambda items: files.append(spool(partial(_write, items), 0)))
-        yield SortedRows(RowsInMemory(rows), files[0])
+        yield SortedRows(RowsInMemory(_without_key(rows, form)), files[0])
 
 
 def _bytes_to_sort(batch: Any, form: Form) -> int:
@@ -103,6 +107,12 @@ def _joined(held: list[Any], schema: pa.Schema) -> Any:
     del rows
     pa.default_memory_pool().release_unused()
     return joined
+
+
+def _without_key(rows: Any, form: Form) -> Any:
+    """The columns of rows whose values their items do not say."""
+    key = form.stated_key(rows.schema)
+    return rows if key is None else rows.drop_columns([key.name])
 
 
 def _sort(number: int, rows: Any, form: Form, order: RowsOrder, sort: SortItems, use: Callable[[Bytes], None]) -> None:
@@ -131,17 +141,17 @@ def _spilled(
 ) -> SortedRows:
     rows = _joined(held, schema)
     count = rows.num_rows
-    at_once = max(1, int(count * batch_bytes / max(1, bytes_in_memory(rows))))
+    kept, stretches = _without_key(rows, form), [Stretch(number, 0, count)]
+    at_once = max(1, int(count * batch_bytes / max(1, bytes_in_memory(kept))))
     files: list[SeekableInput] = []
 
     def keep(items: Bytes) -> None:
         found = references_of(items, order.item_bytes)
 
         def write(out: IO[bytes]) -> None:
-            with pa.ipc.new_file(out, rows.schema) as stream:
+            with pa.ipc.new_file(out, kept.schema) as stream:
                 for at in range(0, count, at_once):
-                    _, wanted = places(found[at : at + at_once])
-                    stream.write_table(rows_at(rows, wanted), count)
+                    stream.write_table(interleaved(found[at : at + at_once], stretches, kept), count)
 
         files.append(spool(write, number))
         files.append(spool(partial(_write, renumbered(items, number, order.item_bytes)), number))
@@ -166,7 +176,8 @@ class SpilledRows(Table):
         """See Table."""
         with arrow_errors(self.name):
             for number in range(group, len(self.group_rows)):
-                yield self._reader.get_batch(number)
+                batch = self._reader.get_batch(number)
+                yield batch if columns is None else batch.select(columns)
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""

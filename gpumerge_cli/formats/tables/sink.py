@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,20 +12,24 @@ import pyarrow as pa
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import without_dictionaries
-from gpumerge_cli.formats.tables.gather import COUNT, Gather, WholeGroup
+from gpumerge_cli.formats.tables.gather import Gather, Wanted, WholeGroup
+from gpumerge_cli.formats.tables.numbered import add_column
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
+Part = tuple[Any, bool]
 _LEAST = 4
 """A piece of so many times fewer rows than a group waits for others."""
 
 
 class RowPiece:
-    """Rows of an output, as groups that are encoded, or as rows that wait for others."""
+    """Rows of an output: as groups that are encoded, as rows that wait for others, or as what is to be gathered."""
 
-    def __init__(self, parts: list[tuple[Any, bool]], nbytes: int) -> None:
+    def __init__(self, parts: list[Part], left: Iterator[Part], nbytes: int) -> None:
         self.parts = parts
         """(an encoded group or a WholeGroup that is copied, True) or (a table, False)."""
+        self.left = left
+        """Those behind, each made as it is asked for: all together may be larger than the memory."""
         self._nbytes = nbytes
 
     def __len__(self) -> int:
@@ -42,33 +48,54 @@ class RowSink(ItemSink):
         self._gather = gather
         self._writer = writer
         self._rows = gather.group_rows
+        self._ahead = max(self._rows, gather.piece_rows)
         self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
         self._at = 0
         self._waiting: list[Any] = []
         self._write(writer.head)
 
-    def encode(self, data: Bytes, counts: Bytes | None = None) -> RowPiece:
-        """See Sink. counts: the numbers of equal items, if they are a column."""
-        parts: list[tuple[Any, bool]] = []
-        if counts is not None:
-            found, numbers = self._gather.references(data), np.array(np.frombuffer(counts, np.int64))
-            edges = range(0, len(found), self._rows)
-            some = [(found[at : at + self._rows], numbers[at : at + self._rows]) for at in edges]
-            return RowPiece([self._gathered(*one) for one in some], len(data))
-        for part in self._gather.parts(self._gather.references(data), self._rows):
-            if not isinstance(part, WholeGroup):
-                parts.append(self._gathered(part))
-            elif self._writer.takes(part.table, part.group):
-                parts.append((part, True))
-            else:
-                parts += map(self._gathered, part.references(self._rows))
-        return RowPiece(parts, len(data))
+    def encode(self, data: Bytes, numbers: Bytes | None = None) -> RowPiece:
+        """See Sink. numbers: those of the items, if a column is made of them."""
+        wanted = self._gather.wanted(data)
+        if len(wanted) > self._ahead:
+            wanted = wanted.copied()
+        of_rows = None
+        if numbers is not None:
+            assert self._gather.numbered is not None, "the engine has numbers for a column"
+            of_rows = np.array(np.frombuffer(numbers, np.int64))
+            kept = self._gather.numbered.kept(of_rows)
+            if kept is not None:
+                wanted, of_rows = wanted.kept(kept), of_rows[kept]
+        parts: list[Part] = []
+        made, rows = self._made(wanted, of_rows), 0
+        for part, is_encoded, count in made:
+            parts.append((part, is_encoded))
+            rows += count
+            if rows >= self._ahead:
+                break
+        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
 
-    def _gathered(self, found: Any, counts: Any = None) -> tuple[Any, bool]:
-        """The rows of some references, encoded if they are enough for a group. counts: those of the rows."""
+    def _made(self, wanted: Wanted, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
+        """The parts of a piece, and the rows that each has in memory. numbers: see _gathered; None for no column."""
+        if numbers is not None:
+            for at in range(0, len(wanted), self._rows):
+                some = wanted.part(at, at + self._rows)
+                yield (*self._gathered(some, numbers[at : at + self._rows]), len(some))
+            return
+        for part in self._gather.parts(wanted, self._rows):
+            if not isinstance(part, WholeGroup):
+                yield (*self._gathered(part), len(part))
+            elif self._writer.takes(part.table, part.group):
+                yield part, True, 0
+            else:
+                for some in part.wanted(self._rows):
+                    yield (*self._gathered(some), len(some))
+
+    def _gathered(self, found: Wanted, numbers: Any = None) -> Part:
+        """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
         rows = self._gather.rows(found)
-        if counts is not None:
-            rows = rows.append_column(COUNT, pa.array(counts))
+        if self._gather.numbered is not None:
+            rows = add_column(rows, self._gather.numbered, numbers)
         whole = len(found) * _LEAST >= self._rows
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
@@ -78,7 +105,7 @@ class RowSink(ItemSink):
 
     def write_at(self, start: int, data: Any) -> None:
         """See Sink."""
-        for part, is_encoded in data.parts:
+        for part, is_encoded in chain(data.parts, data.left):
             if is_encoded:
                 self._flush()
                 self._append(part)

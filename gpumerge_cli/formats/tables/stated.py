@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
@@ -122,6 +121,8 @@ def _compared(key: KeyColumn, values: Any) -> tuple[Any, Any]:
         found = fixed_images(key, values, nullable=True)
         images: Any = np.ascontiguousarray(found).view(f"S{found.shape[1]}").reshape(-1)
         return images[:-1] > images[1:], images[:-1] == images[1:]
+    import pyarrow.compute as pc
+
     texts = line_images(key, values)
     here, there = texts.slice(0, len(texts) - 1), texts.slice(1)
     compare = pc.less if key.reverse else pc.greater

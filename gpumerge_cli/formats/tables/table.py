@@ -96,6 +96,10 @@ class Table(ABC):
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """Whether a column may have nulls. path: its name, then those of fields of structs."""
 
+    def has_order(self, path: Sequence[str]) -> bool:
+        """Whether values of a column that can be a key by its type have an order. path: see may_have_nulls."""
+        return True
+
     def extremes(self, group: int, path: Sequence[str]) -> tuple[Any, Any, bool] | None:
         """The least and the greatest value of a column in a group, and whether it may have nulls; None if unknown.
 
@@ -115,6 +119,17 @@ class Table(ABC):
     @abstractmethod
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """About the bytes of all rows in memory. columns: see batches."""
+
+    def largest_rows(self, nbytes: int) -> float:
+        """About the most bytes of a row in memory, on average over any rows of `nbytes` or more that are together."""
+        return self.bytes_of_rows(None) / max(1, self.rows)
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """About the bytes that reading `batches` takes beside these: pages, or whole batches of the file.
+
+        columns: see batches.
+        """
+        return 0
 
     @abstractmethod
     def again(self) -> Table:
@@ -193,6 +208,10 @@ def arrow_errors(name: str, way_out: str = "the file may be damaged: copy or wri
         yield
     except GpumergeError:
         raise
+    except pa.ArrowNotImplementedError as error:
+        what = str(error).strip().splitlines() or ["Arrow does not know its types"]
+        way_out = "write it again with types that pyarrow reads, as decimals for integers of 128 bits"
+        raise InputError(what[0][:_LONGEST].rstrip("."), where=name, way_out=way_out) from None
     except (pa.ArrowException, OSError, ValueError, OverflowError, TypeError, KeyError, IndexError) as error:
         what = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(what[0][:_LONGEST].rstrip("."), where=name, way_out=way_out) from None

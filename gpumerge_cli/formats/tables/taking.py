@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 _MOST_SLICES = 1 << 10
@@ -39,6 +38,8 @@ def _values_at(values: Any, index: Any) -> Any:
     if isinstance(type, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type, _values_at(values.storage, index))
     if pa.types.is_run_end_encoded(type):
+        import pyarrow.compute as pc
+
         return pc.run_end_encode(_values_at(pc.run_end_decode(values), index), run_end_type=type.run_end_type)
     if pa.types.is_string_view(type) or pa.types.is_binary_view(type):
         large = pa.large_string() if pa.types.is_string_view(type) else pa.large_binary()

@@ -27,7 +27,7 @@ BINARIES = (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(3), pa.b
 PLAIN = (*INTEGERS, *FLOATS, *DECIMALS, pa.bool_(), *TIMES, *TEXTS, *BINARIES)
 TYPES = (
     *PLAIN, pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.int64()),
-    pa.dictionary(pa.uint16(), pa.float32()), pa.dictionary(pa.int8(), pa.timestamp("us")), pa.null(), pa.uuid(),
+    pa.dictionary(pa.uint16(), pa.float32()), pa.dictionary(pa.int16(), pa.timestamp("us")), pa.null(), pa.uuid(),
     pa.run_end_encoded(pa.int32(), pa.int16()),
 )  # fmt: skip
 _DAY_MS = 86_400_000

@@ -95,6 +95,28 @@ def test_files_of_several_programs(tmp_path: Path) -> None:
         assert pq.read_table(out).to_pylist() == [row for row in table.to_pylist() for _ in range(4)]
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("turned", [False, True])
+def test_uuids_and_json_are_bytes_and_texts(turned: bool, suffix: str, tmp_path: Path) -> None:
+    """Some programs name them, others do not; groups are copied either way."""
+    ids = [bytes([number]) * 16 for number in range(8)]
+    named = {
+        "id": pa.ExtensionArray.from_storage(pa.uuid(), pa.array(ids[::2], pa.binary(16))),
+        "text": pa.ExtensionArray.from_storage(pa.json_(), pa.array(["1", None, "[]", "{}"])),
+    }
+    bare = {"id": pa.array(ids[1::2], pa.binary(16)), "text": pa.array(["1", None, "[]", "{}"], pa.large_string())}
+    pair = (bare, named) if turned else (named, bare)
+    names = [write(tmp_path / f"{number}{suffix}", pa.table(one)) for number, one in enumerate(pair)]
+    out = tmp_path / f"out{suffix}"
+    for command in ("merge", "sort"):
+        assert invoke([command, "--field", "id", *names, "-q", "-o", str(out)]) == 0
+        found = read(out)
+        assert found.schema.types == read(Path(names[0])).schema.types
+        column = found["id"].combine_chunks()
+        assert (column if turned else column.storage).to_pylist() == ids
+        assert found["text"].to_pylist()[::2] == found["text"].to_pylist()[1::2] == ["1", None, "[]", "{}"]
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_column_may_have_nulls_if_one_may(turned: bool, tmp_path: Path) -> None:
     id, text = pa.field("id", pa.int64()), pa.field("text", pa.string())
@@ -137,6 +159,10 @@ def test_groups_of_other_forms_are_copied(tmp_path: Path, monkeypatch: pytest.Mo
         (pa.dictionary(pa.int8(), pa.int64()), pa.int64(), pa.dictionary(pa.int32(), pa.int64())),
         (pa.list_(pa.string()), pa.large_list(pa.large_string()), pa.list_(pa.string())),
         (pa.struct([("a", pa.string())]), pa.struct([("b", pa.string())]), None),
+        (pa.uuid(), pa.binary(16), pa.uuid()),
+        (pa.binary(16), pa.uuid(), pa.binary(16)),
+        (pa.json_(), pa.large_string(), pa.json_()),
+        (pa.uuid(), pa.binary(8), None),
         (
             pa.struct([pa.field("a", pa.string(), nullable=False)]),
             pa.struct([("a", pa.string_view())]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.needs import library
 pa, pq = library("pyarrow"), library("pyarrow.parquet")
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
+from gpumerge_cli.formats import rows as rows_of_formats  # noqa: E402
 from gpumerge_cli.formats.tables import parquet_writer, thrift  # noqa: E402
 from gpumerge_cli.formats.tables.parquet_facts import chunks_of, column_metadata  # noqa: E402
 from gpumerge_cli.formats.tables.parquet_footer import composed, split  # noqa: E402
@@ -286,3 +288,21 @@ def test_a_group_is_copied_a_few_bytes_at_a_time(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(parquet_writer, "_COPIED_AT_ONCE", 7)
     a = write(tmp_path / "a.parquet", table_of(range(100)), 30)
     assert data_of(merged(tmp_path, "--field", "key", a)) == data_of(a)
+
+
+@pytest.mark.parametrize("case", range(25))
+def test_a_check_by_groups_says_what_one_by_rows_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], case: int
+) -> None:
+    rng = random.Random(f"{os.environ.get('GPUMERGE_TEST_SEED', '1')}-{case}")
+    rows = rng.choice([0, 1, 7, 300])
+    keys = sorted(rng.choices(range(rng.choice([3, 1000])), k=rows))
+    for _ in range(rng.choice([0, 0, 1, 3]) if rows else 0):
+        keys[rng.randrange(rows)] = rng.randrange(1000)
+    kind = rng.choice([pa.int64(), pa.float64(), pa.int16(), pa.string()])
+    table = table_of([f"{key:04}" for key in keys] if kind == pa.string() else keys, kind)
+    name = write(tmp_path / "a.parquet", table, rng.choice([1, 3, 100]), write_statistics=rng.random() < 0.8)
+    command = ["check", "--field", "key", *rng.choice([[], [], ["--unique"]]), name]
+    by_groups = invoke(command), capfd.readouterr()
+    monkeypatch.setattr(rows_of_formats, "_any", lambda table, group: False)
+    assert (invoke(command), capfd.readouterr()) == by_groups

@@ -156,6 +156,24 @@ def test_messages(words: str, told: str, capfd: pytest.CaptureFixture[str]) -> N
     assert not Path("o.parquet").exists()
 
 
+def test_structs_without_nulls_in_them() -> None:
+    """A struct that a file lacks is null, and a field of it that may not be null is not."""
+    inner = [
+        pa.field("number", pa.int64(), nullable=False), pa.field("text", pa.string(), nullable=False),
+        pa.field("many", pa.list_(pa.int8()), nullable=False), pa.field("free", pa.float32()),
+        pa.field("deep", pa.struct([pa.field("yes", pa.bool_(), nullable=False)]), nullable=False),
+    ]  # fmt: skip
+    value = {"number": 1, "text": "a", "many": [1], "free": None, "deep": {"yes": True}}
+    write("a.parquet", pa.table({"id": pa.array([1, 3]), "s": pa.array([value, None], pa.struct(inner))}))
+    write("b.parquet", pa.table({"id": [2]}))
+    assert (
+        invoke(["merge", "--schema", "union", "--field", "id", "a.parquet", "b.parquet", "-q", "-o", "o.parquet"]) == 0
+    )
+    found = pq.read_table("o.parquet")
+    assert found.to_pylist() == [{"id": 1, "s": value}, {"id": 2, "s": None}, {"id": 3, "s": None}]
+    assert found.schema.field("s").type == pa.struct(inner)
+
+
 def test_spark_reads_the_new_columns(tmp_path: Path) -> None:
     """Spark reads the columns of its metadata alone, so that they go where columns are new."""
     spark = {b"org.apache.spark.sql.parquet.row.metadata": b"{}", b"kept": b"yes"}

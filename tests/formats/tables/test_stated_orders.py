@@ -149,7 +149,7 @@ def test_heads_decode_the_first_rows_alone(monkeypatch: pytest.MonkeyPatch, seed
     def counted(table: Any, columns: Any, group: int, rows: int) -> Any:
         nonlocal decoded
         for batch in batches(table, columns, group, rows):
-            decoded += batch.num_rows if columns is not None else 0
+            decoded += batch.num_rows if list(columns or ()) == ["id"] else 0
             yield batch
 
     monkeypatch.setattr(ParquetTable, "batches", counted)

@@ -45,6 +45,31 @@ def test_groups_and_overlap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     }  # fmt: skip
 
 
+def test_orders_that_statistics_contradict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Either order, of numbers and of texts."""
+    cases = [
+        (range(40), 0, False, False), (range(40), 0, True, True), (range(39, -1, -1), 0, True, False),
+        (range(9, 49), 1, False, True), (range(10, 50), 1, True, True), (range(49, 9, -1), 1, True, False),
+    ]  # fmt: skip
+    for number, (keys, column, descends, is_wrong) in enumerate(cases):
+        sorting = [pq.SortingColumn(column, descends, bool(number % 2))]
+        a = write(tmp_path / "a.parquet", keys, sorting_columns=sorting)
+        assert invoke(["info", a]) == 0
+        shown = capsys.readouterr().out
+        assert (", which its statistics contradict" in shown) == is_wrong, number
+        assert (", nulls first" in shown) == bool(number % 2)
+
+
+def test_columns_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = write(tmp_path / "a.parquet", range(30))
+    pq.write_table(pa.table({"key": [1]}), tmp_path / "b.parquet")
+    assert invoke(["info", "--field", "key", a, str(tmp_path / "b.parquet")]) == 0
+    shown = capsys.readouterr().out
+    assert "A merge refuses these files. " in shown
+    assert "text string is in one of them; give all files the same columns, or add --schema union" in shown
+    assert "decodes" not in shown
+
+
 def test_without_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = write(tmp_path / "a.parquet", range(300))
     assert invoke(["info", a]) == 0

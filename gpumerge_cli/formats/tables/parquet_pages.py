@@ -1,0 +1,48 @@
+"""The pages of Parquet's columns."""
+
+from __future__ import annotations
+
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.tables import thrift
+from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts
+from gpumerge_cli.formats.tables.parquet_facts import number_in
+from gpumerge_cli.formats.tables.parquet_groups import Read
+from gpumerge_cli.formats.tables.thrift import DamagedError
+
+_USUAL = 1 << 20
+"""The bytes of a page by most writers."""
+_HEADER = 8 << 10
+"""More than the header of a page takes, as a rule."""
+_TYPE, _UNCOMPRESSED, _COMPRESSED = 1, 2, 3
+"""The fields of PageHeader."""
+_DICTIONARY = 2
+"""The type of a page that holds a dictionary."""
+
+
+def page_bytes(read: Read | None, chunk: ChunkFacts) -> int:
+    """About the bytes that a reader holds of a column: a page as it is stored and as it is decoded, and a dictionary.
+
+    The first page stands for all. read: None assumes one of the usual size.
+    """
+    usual = min(max(0, chunk.uncompressed), _USUAL) + min(max(0, chunk.compressed), _USUAL)
+    if chunk.uncompressed <= _USUAL or read is None:
+        return usual
+    try:
+        kind, uncompressed, compressed, header = _page_at(read, chunk, 0)
+        if kind != _DICTIONARY:
+            return uncompressed + compressed
+        _, of_page, stored, _ = _page_at(read, chunk, header + compressed)
+        return uncompressed + of_page + stored
+    except (DamagedError, InputError):
+        return usual
+
+
+def _page_at(read: Read, chunk: ChunkFacts, at: int) -> tuple[int, int, int, int]:
+    """(type, bytes of the values, bytes as they are stored, bytes of the header) of the page behind `at` bytes."""
+    data = bytes(read(chunk.start + at, max(0, min(_HEADER, chunk.compressed - at))))
+    length = thrift.struct_length(data)
+    page = thrift.read(data[:length])
+    sizes = [number_in(page, id) for id in (_TYPE, _UNCOMPRESSED, _COMPRESSED)]
+    if min(sizes) < 0:
+        raise DamagedError("a page has a negative size")
+    return sizes[0], min(sizes[1], chunk.uncompressed), min(sizes[2], chunk.compressed), length

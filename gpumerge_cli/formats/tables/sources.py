@@ -1,0 +1,105 @@
+"""Tables with the names of their files as their first column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.tables.table import Stored, Table
+from gpumerge_cli.units import quoted_value
+
+_BYTES = 4
+"""Those of the column for a row."""
+
+
+def with_sources(tables: Sequence[Table], title: str) -> list[Table]:
+    """The tables, with the name of each as a column ahead of all others.
+
+    Raises UsageError if they have a column of this title, or for a name that is not UTF-8.
+    """
+    if title in tables[0].schema.names:
+        what = f"--source: the rows have a column {title!r} already"
+        raise UsageError(what, way_out="write --source=NAME with another name, or leave it out")
+    try:
+        names = pa.array([table.name for table in tables], pa.string())
+    except UnicodeEncodeError:
+        wrong = next(table.name for table in tables if "\udc80" <= max(table.name) <= "\udcff")
+        what = f"--source: the name {quoted_value(wrong)} is not UTF-8, which texts of tables are"
+        raise UsageError(what, way_out="rename it, or name a link to it") from None
+    return [_Named(table, title, names, number) for number, table in enumerate(tables)]
+
+
+class _Named(Table):
+    """A table with a column of one text, names[number], whose batches have the column as a dictionary of all names."""
+
+    def __init__(self, table: Table, title: str, names: Any, number: int) -> None:
+        self.name = table.name
+        self.schema = table.schema.insert(0, pa.field(title, pa.string(), nullable=False))
+        self.group_rows = table.group_rows
+        self.has_utf8 = table.has_utf8
+        self.reads_forward = table.reads_forward
+        self._table = table
+        self._of = (title, names, number)
+
+    @property
+    def file(self) -> Table:
+        """The table as its file has it, without the column."""
+        return self._table.file
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether values have another form in the file: a column is not there."""
+        return True
+
+    def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
+        """See Table."""
+        title, names, number = self._of
+        has_title = columns is None or title in columns
+        for batch in self._table.batches(self._of_file(columns), group, rows):
+            if not has_title:
+                yield batch
+                continue
+            column = pa.DictionaryArray.from_arrays(np.full(batch.num_rows, number, np.int32), names)
+            schema = batch.schema.insert(0, self.schema.field(0).with_type(column.type))
+            yield pa.RecordBatch.from_arrays([column, *batch.columns], schema=schema)
+
+    def may_have_nulls(self, path: Sequence[str]) -> bool:
+        """See Table."""
+        return self._table.may_have_nulls(path)
+
+    def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
+        """See Table."""
+        of_names = _BYTES * self.rows if columns is None or self._of[0] in columns else 0
+        return self._table.bytes_of_rows(self._of_file(columns)) + of_names
+
+    @property
+    def stored(self) -> Stored:
+        """See Table."""
+        return self._table.stored
+
+    def largest_rows(self, nbytes: int) -> float:
+        """See Table."""
+        return self._table.largest_rows(nbytes) + _BYTES
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """See Table."""
+        return self._table.open_bytes(self._of_file(columns))
+
+    def check_read(self, rows: int) -> None:
+        """See Table."""
+        self._table.check_read(rows)
+
+    def place(self, row: int) -> str:
+        """See Table."""
+        return self._table.place(row)
+
+    def again(self) -> Table:
+        """See Table."""
+        return _Named(self._table.again(), *self._of)
+
+    def _of_file(self, columns: Sequence[str] | None) -> Sequence[str] | None:
+        return None if columns is None else [name for name in columns if name != self._of[0]]
