@@ -19,7 +19,7 @@ from gpumerge_cli.formats.tables.numbered import add_column
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
-Part = tuple[Any, bool]
+RowPart = tuple[Any, bool]
 _LEAST = 4
 """A piece of so many times fewer rows than a group waits for others."""
 
@@ -27,7 +27,7 @@ _LEAST = 4
 class RowPiece:
     """Rows of an output: as groups that are encoded, as rows that wait for others, or as what is to be gathered."""
 
-    def __init__(self, parts: list[Part], left: Iterator[Part], nbytes: int) -> None:
+    def __init__(self, parts: list[RowPart], left: Iterator[RowPart], nbytes: int) -> None:
         self.parts = parts
         """(an encoded group or a WholeGroup that is copied, True) or (a table, False)."""
         self.left = left
@@ -127,7 +127,7 @@ class RowSink(GroupSink):
             kept = self._gather.numbered.kept(of_rows)
             if kept is not None:
                 wanted, of_rows = wanted.kept(kept), of_rows[kept]
-        parts: list[Part] = []
+        parts: list[RowPart] = []
         made, rows = self._made(wanted, of_rows), 0
         for part, is_encoded, count in made:
             parts.append((part, is_encoded))
@@ -156,7 +156,7 @@ class RowSink(GroupSink):
         """The rows in memory, more than they are if some are large."""
         return max(len(wanted), int(self._rows * wanted.nbytes / self._gather.group_bytes))
 
-    def _gathered(self, found: Any, numbers: Any = None) -> Part:
+    def _gathered(self, found: Any, numbers: Any = None) -> RowPart:
         """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
         rows = self._gather.rows(found)
         if self._gather.numbered is not None:
