@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.errors import InputError
+from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import suffix_of
 from gpumerge_cli.formats.format import FORMATS, Format, Layout, Purpose
@@ -42,11 +42,15 @@ class Converted:
 def converted(name: str, layout: Layout, items: OutputItems, purpose: Purpose) -> Converted | None:
     """The way from the items of inputs to the output `name`; None if it has their format.
 
-    layout: of the first input. Reads the items. Raises InputError for items that are no rows.
+    layout: of the first input. Reads the items. Raises InputError for items that are no rows, UsageError for a cluster.
     """
     other = _other_format(name, layout)
     if other is None:
         return None
+    has_rows = type(layout.format).rows_of is not Format.rows_of
+    if layout.purpose.by_ranges and has_rows:
+        what = f"a cluster makes no {other.word} of {layout.format.word}"
+        raise UsageError(what, where=name, way_out="leave --cluster out, or write the format of the inputs")
     try:
         rows = layout.format.rows_of(items)
     except ModuleNotFoundError as error:

@@ -417,3 +417,17 @@ def test_csv_without_a_header(capfd: pytest.CaptureFixture[str]) -> None:
     Path("a.csv").write_bytes(b"1,a\n")
     assert invoke(["merge", "--csv", "-k", "1,1", "a.csv", "-o", "o.parquet"]) == 2
     assert "a.csv: it has no header that names the columns of a table; name the columns" in capfd.readouterr().err
+
+
+def test_members_that_json_lines_get_are_columns(capfd: pytest.CaptureFixture[str]) -> None:
+    Path("a.jsonl").write_text('{"k":1,"a":"x"}\n{"k":2,"a":"y"}\n')
+    Path("b.jsonl").write_text('{"k":2,"a":"y"}\n{"k":3,"b":1.5}\n')
+    run("merge", "--field", "k", "--count=after", "--source", "a.jsonl", "b.jsonl", "-o", "out.parquet")
+    rows = [("a.jsonl", 1, "x", None, 1), ("a.jsonl", 2, "y", None, 2), ("b.jsonl", 3, None, 1.5, 1)]
+    names = ["source", "k", "a", "b", "count"]
+    assert table("out.parquet").to_pylist() == [dict(zip(names, row, strict=True)) for row in rows]
+    assert table("out.parquet").schema.field("count").type == pa.int64()
+    run("compare", "--field", "k", "a.jsonl", "b.jsonl", "-o", "out.arrow")
+    assert table("out.arrow").column("found_in").to_pylist() == ["first", "both", "second"]
+    assert invoke(["join", "--field", "k", "a.jsonl", "b.jsonl", "--output", "joined.parquet"]) == 2
+    assert "joined JSON Lines are written as JSON Lines" in capfd.readouterr().err
