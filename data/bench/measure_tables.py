@@ -1,6 +1,7 @@
 """Time merges, sorts and checks of Parquet beside polars, DuckDB, DataFusion and pyarrow, those that are installed.
 
-python data/bench/measure_tables.py OUT.md [--rows 20000000] [--turns 3] [--folder DIR] [--memory 512M] [--case CASE]
+python data/bench/measure_tables.py OUT.md [--rows 20000000] [--turns 3] [--folder DIR] [--memory 512M]
+    [--case CASE] [--without COMMAND]
 
 Two files of ROWS rows each (int64, float64, string; Zstandard), by rising times; the same rows in two files that follow
 each other; and all rows in no order. Only those that the cases need are written, in groups of a million: all of them
@@ -152,6 +153,7 @@ def main() -> None:
     parser.add_argument("--folder")
     parser.add_argument("--memory", default="512M")
     parser.add_argument("--case", action="append", choices=list(CASES), help="only this one")
+    parser.add_argument("--without", action="append", default=[], metavar="COMMAND", help="leave out this one")
     options = parser.parse_args()
     rows = []
     cases = options.case or list(CASES)
@@ -163,7 +165,8 @@ def main() -> None:
         process.start()
         process.join()
         for case in cases:
-            took = in_turns(commands_of(case, folder, options.memory), options.turns)
+            commands = commands_of(case, folder, options.memory)
+            took = in_turns({name: one for name, one in commands.items() if name not in options.without}, options.turns)
             first = took["gpumerge"]
             for which, its in took.items():
                 clock, processors = its.beside(first)
