@@ -313,6 +313,15 @@ def test_wrong_keys(by: Any, message: str) -> None:
         sort_table(table, by)
 
 
+@pytest.mark.parametrize(
+    ("names", "first"), [([0, 1], "0"), (pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")]), r"\('a', 'b'\)")]
+)
+def test_frames_without_names_of_texts(names: Any, first: str) -> None:
+    frame = pd.DataFrame([[2, 1], [1, 3]], columns=names)
+    with pytest.raises(UsageError, match=f"no column has a name of type str: the first one is {first}; rename the"):
+        sort_table(frame, "0")
+
+
 def test_other_wrong_options() -> None:
     table = pl.DataFrame({"id": [1]})
     for more, message in (

@@ -147,6 +147,9 @@ def key_tables(kind: TableKind, tables: Sequence[Any], texts: Sequence[str]) -> 
     """
     all_names = [name for name, _ in kind.columns(tables[0])]
     names = [name for name in all_names if isinstance(name, str)]
+    if all_names and not names:
+        what = f"{name_of(tables[0])}: no column has a name of type str: the first one is {all_names[0]!r}"
+        raise UsageError(what, way_out="rename the columns")
     wanted = [name for name in dict.fromkeys(names) if any(_may_name(text, name) for text in texts)]
     twice = next((name for name in wanted if names.count(name) > 1), None)
     if twice is not None:

@@ -50,6 +50,11 @@ def _in_short(data: bytes) -> str:
     return visible(text[:_SHOWN]) + "..." * (len(text) > _SHOWN)
 
 
+def nested_text(data: bytes) -> str:
+    """The object or array at the start of some bytes, in short."""
+    return _in_short(_whole_value(data[: 4 * _SHOWN]))
+
+
 def _whole_value(data: bytes) -> bytes:
     """The object or array at the start of some bytes; all of them if it does not end there."""
     depth = 0
@@ -100,7 +105,7 @@ def line_error(
 def _key_error(where: str, text: Bytes, fault: JsonFault, key: LineKey) -> InputError:
     name = key.option_text
     if fault.name == "NO_ORDER":
-        shown = _in_short(_whole_value(bytes(text[fault.at : fault.at + 4 * _SHOWN])))
+        shown = nested_text(bytes(text[fault.at : fault.at + 4 * _SHOWN]))
         kind, inner = ("an object", "NAME") if shown.startswith("{") else ("an array", "0")
         what = f"{name} is {kind}, {shown}, which has no order"
         return InputError(what, where=where, way_out=f"name a value within it, as {key.name}.{inner}")

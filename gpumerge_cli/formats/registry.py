@@ -236,7 +236,8 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
     says = dtype_of(suffix)
     if says and ItemType.of(says) != dtype.newbyteorder("="):
         raise OutputError(f"its suffix means {says}, the items are {item_name(dtype)}", where=name, way_out="rename it")
-    if suffix and format_of_suffix(suffix) is not None and not is_binary(suffix):
+    one = format_of_suffix(suffix) if suffix else None
+    if one is not None and (one.takes_rows or not is_binary(suffix)):
         usual, _ = _usual_name(layout, dtype)
         raise OutputError(f"{item_name(dtype)} cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
     return suffix

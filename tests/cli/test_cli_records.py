@@ -235,6 +235,10 @@ WHOLE = (
             "a.dat --record-size 10 -o out.i32",
             "out.i32: its suffix means int32, the items are records of 10 bytes; rename it",
         ),
+        (
+            "a.dat --record-size 10 -o out.parquet",
+            "out.parquet: records of 10 bytes cannot be written as .parquet; name it .bin",
+        ),
         ("a.dat --record-size 10 -o out.txt", "out.txt: records of 10 bytes cannot be written as .txt; name it .bin"),
     ],
 )

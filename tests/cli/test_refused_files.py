@@ -190,6 +190,11 @@ def test_headers_that_say_the_same(header: bytes) -> None:
         ),
         (["n.npy", "-o", "o.gz"], "o.gz: a name without a suffix means lines of text"),
         (["n.npy", "-o", "o.csv"], "o.csv: int64 cannot be written as .csv; name it .npy"),
+        *[
+            (["x.i32", "-o", f"o{suffix}"], f"o{suffix}: int32 cannot be written as {suffix}; name it .i32")
+            for suffix in (".parquet", ".arrow", ".arrows", ".feather", ".jsonl")
+        ],
+        (["n.npy", "-o", "o.parquet"], "o.parquet: int64 cannot be written as .parquet; name it .npy"),
         (["x.i32", "-o", "o.txt"], "o.txt: int32 cannot be written as .txt; name it .i32"),
         (["text.txt", "-o", "o.npy"], "o.npy: lines of text cannot be written as .npy; name it .txt"),
         (["text.txt", "-o", "o.i32"], "o.i32: lines of text cannot be written as .i32; name it .txt"),

@@ -122,6 +122,7 @@ def test_output_and_counts_appear_both_or_neither(before: bool, tmp_path: Path, 
     [
         ("out.i32", "the output and its counts would go to one place"),
         ("counts.txt", "uint64 cannot be written as .txt"),
+        ("counts.parquet", "uint64 cannot be written as .parquet"),
         ("counts.i64", "its suffix means int64, the items are uint64"),
         ("no/counts.u64", "no such file or directory"),
         ("counts.npy.gz", "known only at the end"),

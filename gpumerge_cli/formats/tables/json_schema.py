@@ -14,6 +14,7 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.json_faults import nested_text
 from gpumerge_cli.native.json_types import JsonEvent, JsonMember, JsonTypes, TooManyMembersError
 from gpumerge_cli.order.key_kinds import TEXT_PADDING
 from gpumerge_cli.units import visible
@@ -181,7 +182,8 @@ class SchemaOfLines:
 
 
 def _text_of(text: bytes, event: JsonEvent) -> str:
-    """A value in short; of an object or array, its start."""
-    stop = event.stop if event.kind not in ("object", "array") else text.find(b"\n", event.start)
-    shown = text[event.start : min(stop, event.start + 4 * _SHOWN)].decode("utf-8", "replace")
+    """A value in short."""
+    if event.kind in ("object", "array"):
+        return nested_text(text[event.start : event.start + 4 * _SHOWN].partition(b"\n")[0])
+    shown = text[event.start : min(event.stop, event.start + 4 * _SHOWN)].decode("utf-8", "replace")
     return visible(shown[:_SHOWN]) + "..." * (len(shown) > _SHOWN)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from gpumerge_cli.errors import OutputError
+from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.text_values import (
     csv_fields,
@@ -17,6 +18,7 @@ from gpumerge_cli.formats.tables.text_values import (
     json_values,
     lines_of_texts,
 )
+from gpumerge_cli.units import quoted_value
 
 
 class TextWriter(TableWriter):
@@ -65,7 +67,8 @@ def csv_writer(schema: pa.Schema, separator: str) -> TextWriter:
 
 
 def json_writer(schema: pa.Schema) -> TextWriter:
-    """The writer of JSON Lines: an object for each row."""
+    """The writer of JSON Lines: an object for each row. Raises OutputError for objects with two members of one name."""
+    _check_names(pa.struct(list(schema)))
 
     def text(batch: pa.RecordBatch) -> Any:
         return lines_of_texts(
@@ -73,6 +76,19 @@ def json_writer(schema: pa.Schema) -> TextWriter:
         )
 
     return TextWriter(text)
+
+
+def _check_names(type: pa.DataType) -> None:
+    """Raise OutputError if a struct within a type, or the type itself, has several fields of one name."""
+    fields = [type.field(number) for number in range(type.num_fields)]
+    if pa.types.is_struct(type):
+        names = [field.name for field in fields]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            what = f"{names.count(twice)} columns have the name {quoted_value(twice)}, and readers of JSON keep one"
+            raise OutputError(what, way_out="write CSV, Parquet or Arrow, or give them names of their own")
+    for field in fields:
+        _check_names(values_type(field.type))
 
 
 class CompressedText(TableWriter):

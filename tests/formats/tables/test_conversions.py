@@ -370,7 +370,7 @@ def test_without_rows() -> None:
 JSON_FAULTS = [
     (['{"id":1,"a":5}', '{"id":2,"a":"x"}'], '2: a is a string, "x", but a number, 5, at 1.jsonl:1; give it one type'),
     (['{"id":1,"a":[1]}', "", '{"id":2,"a":["x"]}'], '3: a[] is a string, "x", but a number, 1, at 1.jsonl:1; give'),
-    (['{"id":1,"o":{"a":{"x":1}}}', '{"id":2,"o":{"a":[]}}'], "2: o.a is an array, []}}, but an object, "),
+    (['{"id":1,"o":{"a":{"x":1}}}', '{"id":2,"o":{"a":[]}}'], '2: o.a is an array, [], but an object, {"x":1}, at '),
     (['{"id":1,"a":9007199254740993}', '{"id":2,"a":0.5}'], "1: a is 9007199254740993, which no double holds, but 0.5"),
     (['{"id":1,"a":18446744073709551615}', '{"id":2,"a":-1}'], "1: a is 18446744073709551615, beyond int64, but -1"),
     (['{"id":1,"a":123456789012345678901}'], "1: a is 123456789012345678901, which needs more than 64 bits; write it"),

@@ -181,3 +181,28 @@ def test_outputs_that_are_refused(
     assert invoke(["merge", "--field", "id", *words, str(tmp_path / "t.parquet"), "-o", str(tmp_path / name)]) == 2
     assert error in capsys.readouterr().err
     assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".csv"])
+@pytest.mark.parametrize("place", ["columns", "struct", "structs in a list"])
+def test_names_that_stand_twice_are_no_members(
+    place: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    structs = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["x", "x"])
+    table = {
+        "columns": pa.table([[1], [1], [2]], names=["id", "x", "x"]),
+        "struct": pa.table([[1], structs], names=["id", "s"]),
+        "structs in a list": pa.table([[1], pa.ListArray.from_arrays([0, 1], structs)], names=["id", "s"]),
+    }[place]
+    source, output = tmp_path / "t.arrow", tmp_path / f"out{suffix}"
+    with pa.ipc.new_file(source, table.schema) as file:
+        file.write_table(table)
+    code = invoke(["merge", "--field", "id", str(source), "-o", str(output)])
+    if suffix == ".csv" and place == "columns":
+        assert code == 0
+        assert output.read_text() == "id,x,x\n1,1,2\n"
+        return
+    assert code == 2
+    assert not output.exists()
+    if suffix != ".csv":
+        assert "2 columns have the name 'x', and readers of JSON keep one" in capsys.readouterr().err
