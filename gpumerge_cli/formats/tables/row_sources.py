@@ -29,6 +29,9 @@ _COPIES_OF_KEYS = 16
 """The keys, images and items of a batch, which take a half of the memory at most, and copies that are freed late."""
 _FEW_ROWS = 1 << 10
 """So few rows are decoded at once, whatever their size is."""
+_MANY_ROWS = 1 << 24
+_ROWS_OF_BYTE = 8
+"""A damaged file may state more rows for each of its bytes: rows that are nulls or runs take hardly any."""
 
 
 class OpenedTable(FixedSource):
@@ -146,9 +149,12 @@ def items_of_table(
             rows = max(1, len(wanted)) if few else batch_rows(table, columns, batch_bytes)
             return table.batches(columns, group, rows)
 
+        as_stated = apart is not None and not checks and not apart.needs_keys(table, form)
+        if not as_stated and len(wanted) > max(_MANY_ROWS, _ROWS_OF_BYTE * origin.file.size):
+            _check_all_columns(table, batch_bytes)
         if len(wanted) < table.rows:
             made = items_of_some(number, table, batches, form, wanted)
-        elif apart is not None and not checks and not apart.needs_keys(table, form):
+        elif apart is not None and as_stated:
             made = items_as_stated(number, table, batches, form, apart)
         else:
             made = items_of_rows(number, table, batches(), form, apart)
@@ -161,6 +167,18 @@ def items_of_table(
             table.check_read(done)
 
     return source_of(origin.file.beside(write), form, order, origin)
+
+
+def _check_all_columns(table: Table, batch_bytes: int) -> None:
+    """Raise InputError if another column has fewer rows than the table states, before items of all of them are written.
+
+    batch_bytes: those of rows that are decoded at once.
+    """
+    from gpumerge_cli.formats.tables.cursor import batch_rows
+    from gpumerge_cli.formats.tables.table import reading
+
+    rows = batch_rows(table, None, batch_bytes)
+    table.check_read(sum(batch.num_rows for batch in reading(table.name, table.batches(None, 0, rows))))
 
 
 def source_of(file: SeekableInput, form: Form, order: Order, origin: OpenedTable) -> FixedItems | TextItems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from tests.needs import library
 pa, pq = library("pyarrow"), library("pyarrow.parquet")
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
-from gpumerge_cli.formats.tables import parquet_writer, thrift  # noqa: E402
+from gpumerge_cli.formats.tables import parquet_writer, row_sources, thrift  # noqa: E402
 from gpumerge_cli.formats.tables.arrow_table import MOST_EMPTY_ROWS  # noqa: E402
+from gpumerge_cli.formats.tables.items import Form  # noqa: E402
 from gpumerge_cli.formats.tables.parquet_facts import GroupField  # noqa: E402
 from gpumerge_cli.formats.tables.parquet_footer import composed, split  # noqa: E402
 from gpumerge_cli.formats.tables.references import MOST_ROWS  # noqa: E402
@@ -69,6 +71,30 @@ def test_rows_of_no_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         a = write(tmp_path / f"a{suffix}", batch)
         assert invoke(["info", a]) == 0
         assert "5 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["merge", "union", "check"])
+@pytest.mark.parametrize("nodes", [3, 4])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_nulls_that_other_columns_do_not_have(
+    suffix: str, nodes: int, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    stated, rows = 1_003, 1 << 20
+    numbers = pa.array(range(stated), pa.int64())
+    a = tmp_path / f"a{suffix}"
+    write(a, pa.record_batch([nulls(stated), numbers], ["key", "other"]))
+    data = a.read_bytes()  # the rows of the batch, rows and nulls of the first column, rows of the second one
+    parts = data.split(struct.pack("<q", stated), nodes)
+    a.write_bytes(struct.pack("<q", rows).join(parts))
+    made = []
+    monkeypatch.setattr(Form, "items", lambda *_: made.append(1))
+    monkeypatch.setattr(row_sources, "_MANY_ROWS", stated)
+    writes = [] if command == "check" else ["-q", "-o", str(tmp_path / f"out{suffix}")]
+    assert invoke([command, "--field", "key", str(a), *writes]) == 2
+    assert not made
+    told = capsys.readouterr().err
+    assert f"a{suffix}: " in told
+    assert told.count("\n") == 1
 
 
 def stating(path: Path, rows: int) -> str:
