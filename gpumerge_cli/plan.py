@@ -9,8 +9,10 @@ from typing import Any, Generic, TypeVar
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.native.calls import Readable
 from gpumerge_cli.native.cuts import Cut, Cuts
+from gpumerge_cli.native.item_cuts import ItemCuts
 from gpumerge_cli.order.kinds import Order
 
 _SPAN, _LEAST_SPAN = 256, 8
@@ -90,6 +92,14 @@ class Plan(Generic[AnyChunk]):
         }
 
 
+def cuts_of(
+    sources: Sequence[Readable], order: Order, *, groups: bool = False, tables: Sequence[array[int]] = ()
+) -> Cuts | ItemCuts:
+    """Makes cuts of the merge of sources. groups, tables: see Cuts."""
+    ranged = [source for source in sources if isinstance(source, RangedSource)]
+    return ItemCuts(ranged, order, groups=groups) if ranged else Cuts(sources, order, groups=groups, tables=tables)
+
+
 class Planner:
     """Cuts the merge of `sources` into chunks.
 
@@ -103,8 +113,9 @@ class Planner:
         keys: Sequence[array[int]] = (),
     ) -> None:  # fmt: skip
         self._block, self._start = grid
-        self._cuts = Cuts(sources, order, groups=groups, tables=keys)
-        self._item = max(1, order.item_bytes)
+        self._cuts = cuts_of(sources, order, groups=groups, tables=keys)
+        is_ranged = isinstance(self._cuts, ItemCuts)  # whose positions are not those of bytes of items
+        self._item = 1 if is_ranged else max(1, order.item_bytes)
 
     def whole(self) -> Chunk:
         """All of the sources."""

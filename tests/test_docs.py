@@ -125,6 +125,11 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         parquet.write_table(table, f"{name}.parquet", sorting_columns=[parquet.SortingColumn(0)])
     for name, other in (("january", "price"), ("february", "amount")):
         parquet.write_table(pyarrow.table({"id": [1, 2], other: [3, 4]}), f"{name}.parquet")
+    table = pyarrow.table({"day": [1, 1], "id": [1, 2], "person": [1, 2], "town": ["oslo", "rome"]})
+    for name in ("people", "towns", "yesterday", "today"):
+        parquet.write_table(table, f"{name}.parquet")
+    with pyarrow.OSFile("towns.arrow", "wb") as out, pyarrow.ipc.new_file(out, table.schema) as stream:
+        stream.write_table(table)
     trades = np.array([(7, 1.5), (3, 2.5)], [("id", "u4"), ("price", "f8")])
     np.save("trades1.npy", trades)
     np.save("trades2.npy", trades)

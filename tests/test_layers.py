@@ -35,7 +35,7 @@ ONLY = {
     "backends.cpu": {
         "native", "backends.base", "backends.ladder", "backends.limits", "backends.splits", "backends.variants",
     },
-    "plan": {"native", "formats.base"},
+    "plan": {"native", "formats.base", "formats.ranges"},
     "report": {"results"},
 }  # fmt: skip
 # The only modules that enter a room.

@@ -26,6 +26,7 @@ import numpy as np
 
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.registry import layout_of, open_source
+from gpumerge_cli.native.cuts import Cuts
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Planner
 
@@ -103,6 +104,7 @@ def of_computed(library: ctypes.CDLL, inputs: int, size: int, numbers: Sequence[
         ctypes.c_int64.in_dll(library, "shape").value = shape
         for pieces in numbers:
             planner = Planner([Computed(number, size) for number in range(inputs)], Order.of("int64"))  # type: ignore[misc]
+            assert isinstance(planner._cuts, Cuts)
             specs = planner._cuts._sources.specs
             for spec in specs:
                 spec.read = ctypes.cast(library.computed, type(spec.read))

@@ -59,7 +59,7 @@ def requested_columns(options: OrderOptions | JoinOptions, files: Sequence[str])
     return FormatChoice(switched, "requested" if named is None else "named")
 
 
-def are_tables(options: OrderOptions, files: Sequence[str]) -> bool:
+def are_tables(options: OrderOptions | JoinOptions, files: Sequence[str]) -> bool:
     """Whether files are tables, whose columns have names without a header: by --format, else by the suffix of one."""
     from gpumerge_cli.formats.compressed import suffix_of
     from gpumerge_cli.formats.kinds.lookup import format_of_suffix, holds_rows

@@ -36,6 +36,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "gpumerge join --type anti -j id old.npy new.npy --output gone.npy",
             "Records whose key the other file lacks.",
         ),
+        (
+            "gpumerge join -1 id -2 person people.parquet towns.parquet --output joined.parquet",
+            "Join tables whose keys have different names.",
+        ),
     ),
     "sort": (
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),

@@ -64,7 +64,7 @@ def find_keys(
     by_path = named_by_path(options, files)
     if options.field and by_path.name is not None:
         keys = [key if isinstance(key, KeySpec) else parse_key(key) for key in written]
-        columns = _paths(options.field, by_path.name)
+        columns = path_keys(options.field, by_path.name)
         chosen = by_path if by_path.certainty == "named" else FormatChoice()
         ordered = _in_sequence(options.sequence, keys, columns)
         return SelectedKeys(tuple(ordered), header=options.header, columns=chosen)
@@ -100,8 +100,8 @@ def find_keys(
     )
 
 
-def _paths(texts: Sequence[str], format: str) -> list[list[KeySpec]]:
-    """The keys that each text of --field names by paths. Raises UsageError for options that keys do not take."""
+def path_keys(texts: Sequence[str], format: str, option: str = "--field") -> list[list[KeySpec]]:
+    """The keys that each text of an option names by paths. Raises UsageError for options that keys do not take."""
     from gpumerge_cli.formats.kinds.lookup import format_named
 
     found: list[list[KeySpec]] = []
@@ -111,10 +111,10 @@ def _paths(texts: Sequence[str], format: str) -> list[list[KeySpec]]:
         for path, letters in format_named(format).split_keys(text):
             if not path:
                 raise UsageError(
-                    f"--field {quoted_value(text)}: a path is empty", way_out="write names with dots between, as a.b"
+                    f"{option} {quoted_value(text)}: a path is empty", way_out="write names with dots between, as a.b"
                 )
             if not is_symbols(letters):
-                raise unknown_symbols(f"--field {text}", letters)
+                raise unknown_symbols(f"{option} {text}", letters)
             found[-1].append(field_key(number, symbols_of(letters), path))
             number += 1
     return found

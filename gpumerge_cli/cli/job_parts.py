@@ -25,6 +25,7 @@ from gpumerge_cli.cli.options.groups import (
     DeviceOptions,
     InputOptions,
     LaunchOptions,
+    LineOptions,
     OrderOptions,
     OutputOptions,
     RecordOptions,
@@ -42,7 +43,7 @@ from gpumerge_cli.units import parse_size
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options.typed import MergeOptions, SortOptions
-    from gpumerge_cli.engine.job import Job, Operation, Resources
+    from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.formats.tables.settings import GroupSize
@@ -107,9 +108,14 @@ def nulls_of_columns(options: OrderOptions, keys: SelectedKeys) -> Literal["firs
 
 def kinds_of_columns(options: OrderOptions, keys: SelectedKeys, files: Sequence[str]) -> tuple[LineKey, ...]:
     """See Items.kinds. Raises as with_parameters does."""
-    if not keys.fields:
+    return kinds_of(options, keys.fields, files)
+
+
+def kinds_of(options: LineOptions, fields: Sequence[str], files: Sequence[str]) -> tuple[LineKey, ...]:
+    """See Items.kinds. fields: the texts that name keys which are typed columns. Raises as with_parameters does."""
+    if not fields:
         return ()
-    words = [word for text in keys.fields for word in split_columns(text)]
+    words = [word for text in fields for word in split_columns(text)]
     written = [word.rpartition(":")[2] for word in words if ":" in word]
     symbols = {symbol for one in written if is_symbols(one) for symbol in symbols_of(one)}
     named = tuple(LineKey(kind.name) for kind in KINDS if kind.symbol in symbols and not kind.draws)
@@ -168,7 +174,7 @@ def job_to_output(
 
     Raises UsageError if the file of an option would replace another file of the job.
     """
-    from gpumerge_cli.engine.job import Destination, Job
+    from gpumerge_cli.engine.job import Job
     from gpumerge_cli.formats.part_names import part_names
 
     parts, count_to = (options.parts, options.count_to) if isinstance(options, CountOptions) else (None, None)
@@ -177,11 +183,18 @@ def job_to_output(
     files = files if count_to is None else (*files, count_to)
     check_report_place(options.report, files)
     check_report_place(on.run_log, files, "--run-log")
-    destination = Destination(output, parts, durable=options.fsync, compression=options.compression)
-    if isinstance(options, TableOptions):
-        group = None if options.row_group_size is None else parse_group_size(options.row_group_size)
-        destination = replace(destination, level=options.compression_level, group=group)
-    return Job(names, items, operation, destination, on)
+    return Job(names, items, operation, destination_of(options, output, parts), on)
+
+
+def destination_of(options: OutputOptions, output: str, parts: int | None = None) -> Destination:
+    """The output called `output`, and its settings. Raises UsageError."""
+    from gpumerge_cli.engine.job import Destination
+
+    made = Destination(output, parts, durable=options.fsync, compression=options.compression)
+    if not isinstance(options, TableOptions):
+        return made
+    group = None if options.row_group_size is None else parse_group_size(options.row_group_size)
+    return replace(made, level=options.compression_level, group=group)
 
 
 def parse_group_size(text: str) -> GroupSize:

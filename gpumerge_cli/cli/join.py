@@ -5,27 +5,27 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import are_binary, binary_by_suffix, chosen_format, named_by_path, requested_columns
+from gpumerge_cli.cli.chosen_format import are_binary, are_tables, binary_by_suffix, chosen_format, requested_columns
 from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
-from gpumerge_cli.cli.job_parts import resources
+from gpumerge_cli.cli.job_parts import destination_of, resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
-from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys
+from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys, values_format
+from gpumerge_cli.cli.join_options import of_lines_alone, shown_items
 from gpumerge_cli.cli.line_settings import without_line_settings
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.joins import JOIN_TYPES, ONLY_A, ONLY_B, PAIRS, Join
-from gpumerge_cli.order.key_kinds import KINDS
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.rules import END
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.order.record_joins import RecordJoin
+    from gpumerge_cli.order.row_joins import JoinRequest
 
 _LINE_END = b"\n"
-_UNPAIRED = {"1": ONLY_A, "2": ONLY_B}
 
 
 def run_join(options: JoinOptions) -> None:
@@ -37,7 +37,7 @@ def run_join(options: JoinOptions) -> None:
 
 def job_of(options: JoinOptions) -> Job:
     """The join that options ask for. Raises GpumergeError."""
-    from gpumerge_cli.engine.job import Destination, Job, Operation
+    from gpumerge_cli.engine.job import Job, Operation
     from gpumerge_cli.order.equals import Equals
 
     names = tuple(options.files)
@@ -47,23 +47,28 @@ def job_of(options: JoinOptions) -> Job:
         more = in_words if options.columns and len(names) > 2 else ""
         raise UsageError(named, way_out=f"a join takes two, A and B{more}")
     options = without_line_settings(options, names)
-    _refuse_paths(options, names)
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))
-    items, rules = _of_records(options, names) if are_binary(options, names) else _of_lines(options, names)
+    items, rules = _items_and_rules(options, names)
     operation = Operation(equals=Equals.JOIN, join=rules)
-    destination = Destination(output, durable=options.fsync, compression=options.compression)
+    destination = destination_of(options, output)
     return Job(names, items, operation, destination, resources(options))
 
 
-def _refuse_paths(options: JoinOptions, names: tuple[str, ...]) -> None:
-    """Raise UsageError if keys would be named by paths, in a format whose items are not joined."""
-    by_path = named_by_path(options, names).name if options.field or options.format is not None else None
-    if by_path is not None:
-        from gpumerge_cli.formats.kinds.lookup import format_named
+def _items_and_rules(
+    options: JoinOptions, names: tuple[str, ...]
+) -> tuple[Items, Join] | tuple[Items, RecordJoin] | tuple[Items, JoinRequest]:
+    """The items and the rules by the options. Raises UsageError, or InputError for a header."""
+    if are_tables(options, names):
+        from gpumerge_cli.cli.join_rows import of_tables
 
-        what = f"{format_named(by_path).word} cannot be joined"
-        raise UsageError(what, way_out="write the files as CSV first, or join lines as text by --format text")
+        return of_tables(options, names)
+    by_path = values_format(options, names)
+    if by_path.name is not None:
+        from gpumerge_cli.cli.join_rows import of_values
+
+        return of_values(options, names, by_path)
+    return _of_records(options, names) if are_binary(options, names) else _of_lines(options, names)
 
 
 def _of_lines(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join]:
@@ -102,7 +107,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
         separator=separator,
         between=between,
         quotes=options.quote_rule,
-        shows=_shows(options),
+        shows=shown_items(options),
         columns=keys.chosen.columns,
         auto=keys.chosen.auto or of_columns,
         refuses_more=of_columns,
@@ -121,7 +126,7 @@ def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Re
     from gpumerge_cli.formats.registry import binary_error
     from gpumerge_cli.order.record_joins import RecordJoin
 
-    option = next((name for name, value in _of_lines_alone(options).items() if value), None)
+    option = next((name for name, value in of_lines_alone(options).items() if value), None)
     if option is not None:
         if option != _COLUMNS_OPTION and options.format is None and (binary := binary_by_suffix(names)):
             raise binary_error(binary, option)
@@ -134,7 +139,7 @@ def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Re
     items = Items(
         options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),
     )  # fmt: skip
-    return items, RecordJoin(_shows(options), _filler(options.empty))
+    return items, RecordJoin(shown_items(options), _filler(options.empty))
 
 
 def _sizes(options: JoinOptions) -> tuple[int | None, int | None]:
@@ -145,22 +150,6 @@ def _sizes(options: JoinOptions) -> tuple[int | None, int | None]:
 def _offsets(options: JoinOptions) -> tuple[int | None, int | None]:
     """The first byte of the key in a record of A, and in one of B."""
     return two_numbers(options.key_offset, "--key-offset", 0)
-
-
-def _of_lines_alone(options: JoinOptions) -> dict[str, object]:
-    """The values of options that do not apply to records."""
-    return {
-        "--field-separator": options.field_separator,
-        "--line-ends": options.line_ends,
-        options.format_switch: options.format_switch,
-        "--header": options.header,
-        "--header-prefix": options.header_prefix,
-        "--zero-terminated": options.zero_terminated,
-        _COLUMNS_OPTION: options.columns,
-        "--ignore-case": options.ignore_case,
-        "--dictionary-order": options.dictionary_order,
-        **{f"--{kind.option}": kind.letter in options.letters for kind in KINDS if kind.option and kind.joins},
-    }
 
 
 def two_numbers(text: str | None, option: str, least: int) -> tuple[int | None, int | None]:
@@ -190,12 +179,3 @@ def _separators(text: str | None, *, zero_terminated: bool) -> tuple[bytes | Non
         return END if zero_terminated else _LINE_END, _LINE_END
     separator = parse_separator(text)
     return separator, separator
-
-
-def _shows(options: JoinOptions) -> int:
-    if options.type is None:
-        shows = 0 if options.only_unpaired else PAIRS
-        for number in (*options.unpaired, *options.only_unpaired):
-            shows |= _UNPAIRED[number]
-        return shows
-    return JOIN_TYPES[options.type]

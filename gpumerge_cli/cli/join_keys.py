@@ -6,7 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import FormatChoice, columns_by_suffix, implied_columns, requested_columns
+from gpumerge_cli.cli.chosen_format import (
+    FormatChoice,
+    columns_by_suffix,
+    implied_columns,
+    named_by_path,
+    requested_columns,
+)
 from gpumerge_cli.cli.columns import (
     FIELD_NUMBER,
     ColumnNames,
@@ -73,11 +79,8 @@ def join_keys(options: JoinOptions, names: tuple[str, ...], separator: bytes | N
     texts = [text for its in fields_given for text in its.texts]
     sides = [_keys(options, names, number, fields_given[number], texts, separator) for number in (0, 1)]
     a, b = (_placed(side, other) for side, other in (sides, sides[::-1]))
-    if len(a) != len(b):
-        raise UsageError(
-            f"a key of A has {_counted(a)}, and one of B has {_counted(b)}", way_out="name as many for each file"
-        )
-    letters = [_letters(x, y) for x, y in zip(a, b, strict=True)]
+    check_counts(a, b)
+    letters = [letters_of_both(x, y) for x, y in zip(a, b, strict=True)]
     fields = tuple(map(_field, a)), tuple(map(_field, b))
     order = _order(options.letters, letters, zero_terminated=options.zero_terminated)
 
@@ -167,6 +170,15 @@ def given_fields(options: JoinOptions) -> tuple[GivenFields, GivenFields]:
     return found[0], found[1]
 
 
+def values_format(options: JoinOptions, files: Sequence[str]) -> FormatChoice:
+    """The format whose keys are paths, if --format names it, or keys are no numbers of fields. See named_by_path."""
+    texts = [text for one in given_fields(options) for text in one.texts]
+    are_numbers = all(_FIELD.fullmatch(word) for text in texts for word in split_columns(text))
+    if options.format is None and are_numbers and not options.field:
+        return FormatChoice()
+    return named_by_path(options, files)
+
+
 def _order(of_all: set[str], letters: Sequence[frozenset[str]], *, zero_terminated: bool) -> LineOrder:
     """The order of keys. of_all: the letters of options, for keys without letters of their own."""
     if len(letters) == 1:
@@ -177,7 +189,7 @@ def _order(of_all: set[str], letters: Sequence[frozenset[str]], *, zero_terminat
     return line_order(of_all, keys, stable=True, zero_terminated=zero_terminated)
 
 
-def _letters(a: KeySpec, b: KeySpec) -> frozenset[str]:
+def letters_of_both(a: KeySpec, b: KeySpec) -> frozenset[str]:
     """The letters of a field, which one file's option may give for both."""
     if a.start and b.start and a.start != b.start:
         letters = ["".join(sorted(key.start)) for key in (a, b)]
@@ -186,6 +198,14 @@ def _letters(a: KeySpec, b: KeySpec) -> frozenset[str]:
             way_out="give both the same letters, or one none",
         )
     return a.start or b.start
+
+
+def check_counts(a: Sequence[KeySpec], b: Sequence[KeySpec]) -> None:
+    """Raise UsageError if the keys of A and of B are not as many."""
+    if len(a) != len(b):
+        raise UsageError(
+            f"a key of A has {_counted(a)}, and one of B has {_counted(b)}", way_out="name as many for each file"
+        )
 
 
 def _counted(keys: Sequence[KeySpec]) -> str:

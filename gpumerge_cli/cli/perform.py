@@ -117,14 +117,11 @@ def executor_of(job: Job) -> Iterator[Executor]:
         return
     from gpumerge_cli.cluster.connect import shared_connection
     from gpumerge_cli.cluster.executor import Cluster
-    from gpumerge_cli.cluster.file_checks import check_names, check_output, rewritten_error
+    from gpumerge_cli.cluster.file_checks import check_names, check_output
     from gpumerge_cli.formats.registry import layout_of
 
     check_names(job.inputs)
-    if job.operation.kind != "check":
-        format = layout_of(job.inputs[0], job.items).format
-        if not format.in_cluster:
-            raise rewritten_error(job.output.name, format)
+    if job.operation.kind != "check" and not layout_of(job.inputs[0], job.items).format.written_here:
         check_output(job.output.name, job.output.compression, plain=job.items.plain)
     with shared_connection(on.cluster, on.cluster_wait) as cluster:
         yield Cluster(cluster.client, on.cluster_wait, here=cluster.workers is not None)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.select import Choice
 from gpumerge_cli.cluster.copies import Copies
 from gpumerge_cli.cluster.file_checks import file_state, rewritten_error, unwritable_error
 from gpumerge_cli.cluster.remote_cuts import RemoteCutter
+from gpumerge_cli.cluster.row_parts import PartCollector, parts_folder
 from gpumerge_cli.cluster.shipment import FileState, Reply, Shipment
 from gpumerge_cli.cluster.sorting import ClusterRunWriter, plan_cluster_runs
 from gpumerge_cli.cluster.workers import Workers
@@ -21,20 +24,28 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local_sorts import run_dtype
 from gpumerge_cli.engine.margins import by_cpu
+from gpumerge_cli.engine.outcome import WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.supply import ChunkCutter
 from gpumerge_cli.engine.task import Task
+from gpumerge_cli.engine.tasks import Tasks
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.urls import is_url
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.gather import Gather
 
 
 class Cluster(Workers):
     """The workers of a connected client, as an executor."""
+
+    by_ranges = True
 
     def check_job(self, job: Job) -> None:
         """See Executor."""
@@ -53,8 +64,6 @@ class Cluster(Workers):
 
     def team(self, job: Job, inputs: Inputs, clock: Clock, output: Output | None = None) -> ClusterTeam:
         """See Executor."""
-        if output is not None and not inputs.layout.format.in_cluster:
-            raise rewritten_error(output.names[0], inputs.layout.format)
         clock.start()
         if output is not None and job.operation.kind != "sort":
             output.reserve_space(by_devices=False)  # workers must know whether files are mapped
@@ -77,24 +86,55 @@ class ClusterTeam:
         """See JobTeam."""
         shipment, output = self.shipment(work), self.output
         if output is None:
-            return self.cluster.ready(work, shipment)
+            return self.cluster.ready(work, shipment, on_done=partial(note_facts, work))
+        if self.inputs.written.rows is not None and work.action == "merge":
+            return self._rows(work, shipment, output, cast("Gather", self.inputs.written.rows))  # joins are refused
         if isinstance(work.writer, ClusterRunWriter):
-            return self.cluster.ready(work, work.writer.shipment(shipment), on_done=work.writer.on_done)
-        ready = self.cluster.ready(work, shipment, on_done=partial(record_part, output))
+            shipment, on_done = work.writer.shipment(shipment), work.writer.on_done
+        else:
+            on_done = partial(record_part, output)
+
+        def done(task: Task, answer: Reply) -> None:
+            note_facts(work, task, answer)
+            on_done(task, answer)
+
+        ready = self.cluster.ready(work, shipment, on_done=done)
+        if isinstance(work.writer, ClusterRunWriter):
+            return ready
         return replace(ready, spans=self._spans(work, shipment, output))
+
+    def _rows(self, work: Pass, shipment: Shipment, output: Output, rows: Gather) -> ReadyWorkers:
+        """The workers for a merge of rows, whose parts this process puts together."""
+        with ExitStack() as stack:
+            folder = stack.enter_context(parts_folder(self.job, output, here=self.cluster.here))
+            row_bytes = sum(rows.nbytes) / max(1, sum(source.size for source in self.inputs.sources))
+            shipment = replace(shipment, folder=str(folder.path), row_bytes=row_bytes, group_rows=rows.group_rows)
+            ready = self.cluster.ready(work, shipment, on_done=PartCollector(output, folder.path).on_done)
+            closes = stack.pop_all()
+
+        def do(tasks: Tasks) -> Sequence[WorkerLog]:
+            with closes:
+                return ready.do(tasks)
+
+        spans = self._spans(work, shipment, output) if shipment.reads_urls else None
+        return replace(ready, do=do, spans=spans)
 
     def shipment(self, work: Pass) -> Shipment:
         """The shipment of a pass. Raises InputError for inputs that workers cannot read, OutputError for an output."""
         job, inputs = self.job, self.inputs
-        if self.output is not None and (sink := self.output.sinks[0]).line_end is not None:
+        is_here = self.output is None or inputs.layout.format.written_here
+        if self.output is not None and not is_here and (sink := self.output.sinks[0]).line_end is not None:
             raise rewritten_error(sink.name, inputs.layout.format)
-        spots = () if self.output is None else remote_spots(self.output, here=self.cluster.here)
+        spots = () if is_here or self.output is None else remote_spots(self.output, here=self.cluster.here)
         operation = replace(job.operation, check=work.check, lenient=False)
         if job.operation.kind == "sort" and work.action == "merge":  # of runs
             names = tuple(source.name for source in work.sources)
             seen = tuple(file_state(name) for name in names)
             job = replace(job, inputs=names, operation=operation, items=replace(job.items, shown=None))
-            return replace(_shipment(work, job, seen, spots), merges_runs=True, dtype=run_dtype(inputs.dtype))
+            first = _absolute(inputs.names[0]) if isinstance(inputs.sources[0], RangedSource) else ""
+            items = replace(job.items, copies=inputs.layout.items.copies)
+            shipment = _shipment(work, replace(job, items=items), seen, spots)
+            return replace(shipment, merges_runs=True, dtype=run_dtype(inputs.dtype), first=first)
         copies = inputs.layout.items.copies or [None] * len(inputs.names)
         found = (file_state(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
         tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))
@@ -131,6 +171,13 @@ def _shipment(
 def _absolute(name: str) -> str:
     """A name that means the same to all machines that share a file system."""
     return name if is_url(name) else os.path.abspath(name)
+
+
+def note_facts(work: Pass, task: Task, answer: Reply) -> None:
+    """Have the sources of a pass take note of facts that a task has found. Raises InputError."""
+    for source, facts in zip(work.sources, answer.result.facts, strict=False):
+        if isinstance(source, RangedSource):
+            source.note(facts)
 
 
 def record_part(output: Output, task: Task, answer: Reply) -> None:

@@ -20,7 +20,11 @@ from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.cluster.file_checks import check_inputs
+from gpumerge_cli.cluster.locale_checks import check_locale
 from gpumerge_cli.cluster.open_runs import open_runs
+from gpumerge_cli.cluster.range_tasks import RangeSetup
+from gpumerge_cli.cluster.row_parts import RowParts
+from gpumerge_cli.cluster.row_runs import RowRuns
 from gpumerge_cli.cluster.shipment import PackedShipment, Reply, Shipment, WorkerStatus, shifted
 from gpumerge_cli.cluster.store_checks import check_stores, check_upload
 from gpumerge_cli.cluster.this_worker import has_gpu, worker_memory, worker_name, worker_threads
@@ -31,17 +35,17 @@ from gpumerge_cli.engine.inputs import open_inputs
 from gpumerge_cli.engine.launches import budget_of
 from gpumerge_cli.engine.memory import ChunkBudget, memory_of
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.row_sorts import purpose_of
 from gpumerge_cli.engine.task import Task, TaskResult, UnfinishedError
 from gpumerge_cli.engine.workers import PassSetup
-from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError, UsageError
+from gpumerge_cli.errors import ClusterError, DeviceError, GpumergeError, InputError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Sink, Source
 from gpumerge_cli.formats.output_range import OutputRange
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.cuts import Cut
-from gpumerge_cli.native.locales import open_locale
-from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, Planner, ends_of
 
 if TYPE_CHECKING:
@@ -61,11 +65,15 @@ class _OpenRun:
         self.shipment = shipment
         self.active = 0
         self._stack = ExitStack()
-        self._setup: PassSetup | None = None
+        self._setup: PassSetup | RangeSetup | None = None
         self._ranges: list[OutputRange] = []
+        self._rows: RowParts | None = None
+        self._runs: RowRuns | None = None
         try:
             self._pass = self._opened()
-            self._setup = PassSetup(self._pass, _backend(self._pass), self._budget)
+            is_ranged = any(isinstance(source, RangedSource) for source in self._pass.sources)
+            setup = (self._pass, _backend(self._pass), self._budget)
+            self._setup = RangeSetup(*setup, self._rows, self._runs) if is_ranged else PassSetup(*setup)
         except BaseException:
             self.close()
             raise
@@ -93,10 +101,12 @@ class _OpenRun:
         shipment = self.shipment
         if shipment.merges_runs:
             paths = (one.path for one in shipment.inputs)
-            return open_runs(paths, shipment.dtype, shipment.work.order.end, self._stack)
-        job = shipment.work.job
-        inputs = self._stack.enter_context(open_inputs(job.inputs, job.items, resources=job.resources, silent=True))
-        for source, size, seen in zip(inputs.sources, shipment.sizes, shipment.inputs, strict=True):
+            first = self._inputs((shipment.first,))[0] if shipment.first else None
+            runs = open_runs(paths, shipment.dtype, shipment.work.order, self._stack, first)
+            self._rows = self._rows.over(runs, shipment.work.order) if self._rows is not None else None
+            return runs
+        sources = self._inputs(shipment.work.job.inputs)
+        for source, size, seen in zip(sources, shipment.sizes, shipment.inputs, strict=True):
             if source.size != size:
                 raise InputError(
                     f"it holds {source.size} bytes, the task says {size}", where=source.name,
@@ -107,6 +117,19 @@ class _OpenRun:
                     f"the worker at {socket.gethostname()} has another object there", where=source.name,
                     way_out="merge it when nothing writes to it",
                 )  # fmt: skip
+        return sources
+
+    def _inputs(self, names: Sequence[str]) -> Sequence[Source]:
+        """Inputs of the job, opened. Raises InputError."""
+        work, job = self.shipment.work, self.shipment.work.job
+        memory = memory_of(job, worker_memory()) // worker_threads()
+        purpose = replace(purpose_of(job, by_ranges=True), memory=memory)
+        opening = open_inputs(names, job.items, resources=job.resources, silent=True, purpose=purpose)
+        inputs = self._stack.enter_context(opening)
+        if inputs.written.rows is not None and work.action == "sort":
+            self._runs = RowRuns(job, inputs.sources, work.order)
+        elif work.action == "merge":
+            self._rows = RowParts.of(job, inputs, self.shipment.folder)
         return inputs.sources
 
     def _budget(self, backend: Backend, policy: LaunchPolicy | SortPolicy) -> ChunkBudget:
@@ -239,7 +262,7 @@ def probe(packed: PackedShipment, dask_worker: Worker | None = None) -> WorkerSt
             if not os.access(shipment.folder, os.W_OK | os.X_OK):
                 raise _unwritten(shipment.folder)
         select.host()  # raises for a library that cannot be loaded
-        _check_locale(shipment.work.order)
+        check_locale(shipment.work.order)
         threads, memory = worker_threads(dask_worker), worker_memory(dask_worker)
         return WorkerStatus(socket.gethostname(), threads, memory, has_gpu(dask_worker))
     except GpumergeError as error:
@@ -283,18 +306,6 @@ def _check_files(shipment: Shipment) -> None:
             return check_inputs(shipment.inputs)
         time.sleep(_POLL)
     return check_inputs(shipment.inputs)
-
-
-def _check_locale(order: Order) -> None:
-    """Raise ClusterError if this machine lacks the locale of an order."""
-    if order.text is None or not order.text.by_locale:
-        return
-    try:
-        open_locale(order.text.locale)
-    except UsageError as error:
-        raise ClusterError(
-            f"the worker at {socket.gethostname()}: {error.what}", way_out="install the locale on all machines"
-        ) from None
 
 
 def _unwritten(where: str) -> ClusterError:

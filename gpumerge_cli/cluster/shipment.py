@@ -64,9 +64,15 @@ class Shipment:
     """The parts of the output; none if results become runs in `folder`, or are not written."""
     folder: str = ""
     """The shared folder for runs or copies; "" if the results go elsewhere."""
+    row_bytes: float = 0.0
+    """About the bytes of a row, if positions are rows; else 0."""
+    group_rows: int = 0
+    """The most rows of a group of the output, if it has groups."""
     merges_runs: bool = False
     """The inputs are runs, of items of `dtype`."""
     dtype: Dtype | None = None
+    first: str = ""
+    """The name of the first input of a sort whose runs are ranged sources, as inputs are; "" for others."""
     finished_runs: dict[int, FinishedRun] | None = None
     """Runs that need not be made again; None if checksums are not wanted."""
 

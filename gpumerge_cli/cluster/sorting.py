@@ -30,12 +30,14 @@ from gpumerge_cli.engine.resources import default_memory
 from gpumerge_cli.engine.run_files import Spill
 from gpumerge_cli.engine.task import Task
 from gpumerge_cli.engine.writers import NullWriter
-from gpumerge_cli.errors import InputError, OutputError
+from gpumerge_cli.errors import InputError, OutputError, UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.plan import Chunk
 from gpumerge_cli.urls import is_url, shown
 
 _LEAST_PIECE = 1 << 20
+_COPIES_OF_ROWS, _COPIES_OF_ITEMS = 3, 6
+"""The copies of rows: as decoded, in one piece, and sorted. Those of items: see formats.tables.runs."""
 _MEMORY = "/dev/shm"
 """A folder in memory for all processes of a machine: two sort 1 GB in 2.2 to 2.4 s with it, in 3 to 7 s with ext4."""
 _MARK, _KEPT = ".gpumerge-runs-", ".gpumerge-kept-"
@@ -71,16 +73,18 @@ def plan_cluster_runs(
 ) -> RunPlan:
     """See JobTeam.runs. work: a sort of the inputs. shipment: its."""
     job = shipment.work.job
+    if inputs.written.rows is not None and job.resources.run_log is not None:
+        raise UsageError("--run-log: a cluster logs no runs of rows", way_out="leave it out")
     workers.check_workers(shipment)
     # Pieces must be those of the log, even if the workers are others now.
     path = job.resources.run_log if job.resources.resume else None
     size = (logged_piece_bytes(path) if path else 0) or piece_bytes(workers, job, inputs)
     pieces = sort_pieces(inputs.sources, size)
     log = _log(inputs, shipment, pieces, size)
-    folders = run_folders(workers, job, inputs.nbytes)
+    folders = run_folders(workers, job, _run_bytes(inputs))
     position = output_path(output.names[0], folders, "a sort to an object needs a folder for its runs")
     folder = stack.enter_context(RunFolder(position, folders, log))
-    Spill([str(folder.path)], None).check_space(inputs.nbytes if log is None or not log.known else 0, packs=False)
+    Spill([str(folder.path)], None).check_space(_run_bytes(inputs) if log is None or not log.known else 0, packs=False)
     if job.operation.equals.keeps_all and len(output.sinks) == 1:
         output.reserve([inputs.nbytes])
 
@@ -89,6 +93,11 @@ def plan_cluster_runs(
 
     work = replace(work, writer=ClusterRunWriter(folder, log), pieces=pieces, budget=ChunkBudget(workers.threads, size))
     return RunPlan(work, sources)
+
+
+def _run_bytes(inputs: Inputs) -> int:
+    """About the bytes of all runs."""
+    return inputs.nbytes if inputs.written.rows is None else sum(inputs.written.rows.nbytes)
 
 
 def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int) -> RunLog | None:
@@ -111,8 +120,13 @@ def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int)
 def piece_bytes(workers: Workers, job: Job, inputs: Inputs) -> int:
     """Bytes of a piece: as many as every thread of every worker has memory for, but a piece for each thread."""
     room = min(memory_of(job, one.memory) / one.threads for one in workers.statuses.values())
-    fits = int(room / piece_footprint(select.host(), inputs))
-    return max(_LEAST_PIECE, min(fits, -(-inputs.nbytes // workers.threads)))
+    rows = inputs.written.rows
+    each = 1.0 if rows is None else max(1.0, sum(rows.nbytes) / max(1, inputs.nbytes))  # of a position
+    if rows is not None:
+        fits = int(room / (_COPIES_OF_ROWS * each + _COPIES_OF_ITEMS * inputs.mean_bytes))
+    else:
+        fits = int(room / piece_footprint(select.host(), inputs))
+    return max(1, int(_LEAST_PIECE / each), min(fits, -(-inputs.nbytes // workers.threads)))
 
 
 def run_folders(workers: Workers, job: Job, nbytes: int) -> Sequence[str]:
@@ -168,7 +182,7 @@ class RunFolder(SharedFolder):
     def sources(self, number: int, inputs: Inputs, stack: ExitStack) -> list[Source]:
         """The runs as sources, which the stack closes. Raises OutputError if bytes of them are missing."""
         paths = (str(self.path / run_name(at)) for at in range(number))
-        found = open_runs(paths, run_dtype(inputs.dtype), inputs.order.end, stack)
+        found = open_runs(paths, run_dtype(inputs.dtype), inputs.order, stack, inputs.sources[0])
         if sum(source.size for source in found) != inputs.nbytes:
             raise OutputError("a temporary file has become shorter", where=str(self.path))
         return found

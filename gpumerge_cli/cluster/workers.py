@@ -69,7 +69,8 @@ class Workers:
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
             )
         resources = {"GPU": 1} if gpus and work.action != "unpack" else {}
-        pieces = task_policy(work, shipment, self.task_bytes(work.nbytes))
+        nbytes = self.task_bytes(int(work.nbytes * (shipment.row_bytes or 1)))
+        pieces = task_policy(work, shipment, nbytes)
 
         def do(tasks: Tasks) -> Sequence[WorkerLog]:
             executor = Dispatcher(members, tasks, self.pool(shipment, resources), pieces, on_done)
@@ -135,6 +136,9 @@ def task_policy(work: Pass, shipment: Shipment, nbytes: int) -> TaskPolicy:
         return TaskPolicy(1, pace=_LEAST_PACE)
     if work.action != "merge":
         return TaskPolicy(1)  # they stay as they are
+    if shipment.row_bytes:
+        groups = max(1, round(nbytes / shipment.row_bytes / shipment.group_rows))
+        return TaskPolicy(groups * shipment.group_rows)
     least = shipment.part_bytes
     if least:  # a worker holds a part in memory
         nbytes = max(least + least // 4, min(nbytes, _MOST_HELD))

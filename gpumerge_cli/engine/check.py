@@ -27,8 +27,10 @@ from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DisorderError, GpumergeError, InputError, UsageError, lack_of_descriptors
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.format import Purpose
+from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.naming import check_input, known_size
+from gpumerge_cli.formats.ranges import RangedSource, item_sources
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, item_blocks
@@ -105,7 +107,7 @@ def check_each(
         items = replace(items, columns=columns_of_all(layouts[0].format, inputs, items))
     sizes = [known_size(name) for name in inputs] if advance is not None else []
     copier = executor.copier(job, "")
-    purpose = Purpose(only_checks=job.operation.equals.keeps_all)
+    purpose = Purpose(by_ranges=executor.by_ranges, only_checks=job.operation.equals.keeps_all)
     troubles = _troubles(inputs)
     for at, name in enumerate(inputs):
         if name in troubles:
@@ -222,6 +224,8 @@ def raise_disorder(job: Job, inputs: Inputs, advance: Advance | None = None, exe
     for source in inputs.sources:
         found = search.outcome(source, inputs.order, advance)
         source.check_unchanged()
+        if found.disorder is not None and isinstance(source, RangedSource):
+            raise disorder_of(Pass.of(check, "check", inputs, NullWriter()), 0) or changed_error(source.name)
         if found.disorder is not None:
             raise search.error(source, inputs.order, found.disorder, others=inputs.all_sources())
         counts += found.counts
@@ -290,6 +294,12 @@ def disorder_of(work: Pass, number: int, join: JoinContext | None = None) -> Inp
 
     It is searched again, since tasks meet disorder in any order.
     """
+    if any(isinstance(source, RangedSource) for source in work.sources):
+        with ExitStack() as stack:
+            made = item_sources(work.sources)
+            for source in made:
+                stack.callback(source.close)
+            return disorder_of(replace(work, sources=made), number, join)
     source, order = work.sources[number], work.order_of(number)
     check, clock = _check_of(work.job), Clock()
     job = replace(check, resources=replace(check.resources, backend="cpu", cluster=None))

@@ -70,6 +70,9 @@ class JobTeam(Protocol):
 class Executor(Protocol):
     """Does the work of jobs: this process, or a cluster."""
 
+    by_ranges: bool
+    """See Purpose."""
+
     def check_job(self, job: Job) -> None:
         """Raise UsageError for a job that it cannot do."""
 

@@ -21,9 +21,10 @@ from gpumerge_cli.extents import DecompressedCopy
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.format import Layout, PreparedSources, Purpose, Written
 from gpumerge_cli.formats.items import Items
-from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.line_source import EndedSource, LineSource
 from gpumerge_cli.formats.naming import check_input
 from gpumerge_cli.formats.output import check_writable
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.formats.registry import layout_of, open_source, refuse_mixed_lines
 from gpumerge_cli.measure import Span, Stopwatch
 from gpumerge_cli.order.kinds import Order
@@ -32,6 +33,7 @@ from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
+    from gpumerge_cli.order.record_joins import JoinRules
 
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 _LARGEST = 8
@@ -80,6 +82,8 @@ class Inputs:
     """See engine.times.read_first_times."""
     is_sorted: bool = False
     """See PreparedSources."""
+    join: JoinRules | None = None
+    """See PreparedSources."""
     others: Callable[[], Sequence[Source] | None] = tuple
     """Gives further inputs of the command that have the same order.
 
@@ -100,13 +104,12 @@ class Inputs:
         """Bytes of an item on average; of lines by samples, rather too few than too many."""
         if self.order.item_bytes:
             return float(self.order.item_bytes)
+        if any(isinstance(source, RangedSource) and not isinstance(source, LineSource) for source in self.sources):
+            return 1.0
         largest = sorted(filter(attrgetter("size"), self.sources), key=attrgetter("size"))[-_LARGEST:]
         most = _SAMPLES // max(1, len(largest))
         samples = [(source, max(1, min(most, source.size // _SAMPLE_APART))) for source in largest]
-        end = self.order.end[0]
-        return min(
-            (_mean_line(source, at / count, end) for source, count in samples for at in range(count)), default=1.0
-        )
+        return min((_mean_line(source, at / count) for source, count in samples for at in range(count)), default=1.0)
 
     @property
     def head(self) -> bytes:
@@ -136,7 +139,8 @@ class Inputs:
         nbytes = sizes or [source.size for source in self.sources]
         if self.written.rows is not None and not self.is_sorted:
             known = list(map(add, known, self.written.rows.unlisted))
-            nbytes = sizes or self.written.rows.nbytes
+            is_ranged = isinstance(self.sources[0], RangedSource)  # whose sizes are numbers of rows
+            nbytes = self.written.rows.nbytes if is_ranged else sizes or self.written.rows.nbytes
         left_out = [source.left_out if isinstance(source, LineSource) else "" for source in self.sources]
         names = [source.name for source in self.sources]
         rows = zip(names, known, nbytes, self.first_times or [""] * len(known), left_out, strict=True)
@@ -224,6 +228,7 @@ def open_inputs(
             openings.rest,
             tuple(names),
             is_sorted=prepared.is_sorted,
+            join=prepared.join,
         )
         if any(isinstance(source, LineSource) for source in inputs.sources):
             from gpumerge_cli.engine.headers import new_head
@@ -312,8 +317,9 @@ def _open_all(
     return sources
 
 
-def _mean_line(source: Source, position: float, end: int) -> float:
+def _mean_line(source: Source, position: float) -> float:
+    assert isinstance(source, EndedSource), "of lines"
     start = int(source.size * position)
     sample = bytearray(min(_SAMPLE_BYTES, source.size - start))
     source.read_into(start, sample)
-    return max(1.0, len(sample) / max(1, sample.count(end)))
+    return max(1.0, len(sample) / max(1, sample.count(source.terminator)))

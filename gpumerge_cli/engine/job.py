@@ -14,6 +14,7 @@ from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
+from gpumerge_cli.order.row_joins import JoinRequest
 from gpumerge_cli.urls import shown
 
 OperationKind = Literal["merge", "sort", "check", "rank"]
@@ -70,8 +71,8 @@ class Operation:
     The order is checked where items are read."""
     margin: Margin | None = None
     """Text added to each line of the output, for lines alone, or counts in a file of their own; not with parts."""
-    join: JoinRules | None = None
-    """Joins two inputs; `equals` is JOIN then."""
+    join: JoinRules | JoinRequest | None = None
+    """Joins two inputs; `equals` is JOIN then. A request becomes rules once the inputs are opened."""
     questions: Questions | None = None
     """Set if the kind is rank."""
     launch: LaunchRequest | SortRequest = field(default_factory=LaunchRequest)

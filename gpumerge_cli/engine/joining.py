@@ -12,14 +12,24 @@ from gpumerge_cli.native.joins import Joins, JoinWorker
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
+from gpumerge_cli.order.row_joins import JoinRequest
 from gpumerge_cli.urls import shown
 
 
-def check_formats(job: Job) -> None:
-    """Raise UsageError if items of the format of the inputs cannot be joined."""
-    for name, layout in zip(job.inputs, layouts_of(job.inputs, job.items), strict=True):
+def check_joined(job: Job) -> None:
+    """Raise UsageError if the inputs are not two, or if their formats are not joined with each other."""
+    if len(job.inputs) != 2:
+        raise UsageError(f"{len(job.inputs)} files were named", way_out="a join takes two, A and B")
+    layouts = layouts_of(job.inputs, job.items)
+    for name, layout in zip(job.inputs, layouts, strict=True):
         if not layout.format.joins:
             raise UsageError(f"{shown(name)} holds {layout.format.word}", way_out="join lines, records or numbers")
+    of_request = isinstance(job.operation.join, JoinRequest)
+    are_alike = not of_request or layouts[0].format.holds == layouts[1].format.holds
+    if are_alike and all(layout.format.joins_by_request == of_request for layout in layouts):
+        return
+    held = [f"{shown(name)} holds {one.format.word}" for name, one in zip(job.inputs, layouts, strict=True)]
+    raise UsageError(", and ".join(held), way_out="join two tables, two files of JSON Lines or two of others")
 
 
 def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
@@ -28,14 +38,15 @@ def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
     Raises UsageError or InputError for inputs that cannot be joined.
     """
     assert job.operation.join is not None
-    if len(inputs.sources) != 2:
-        raise UsageError(f"{len(inputs.sources)} files were named", way_out="a join takes two, A and B")
+    if inputs.join is not None:
+        return _joined(job, inputs.join), inputs
     of_lines = [isinstance(source, LineSource) for source in inputs.sources]
     if any(of_lines) and not all(of_lines):
         text, other = (source.name for _, source in sorted(zip(of_lines, inputs.sources, strict=True), key=_is_other))
         raise UsageError(f"{text} holds lines of text, and {other} does not", way_out="join two files of one kind")
     if isinstance(job.operation.join, RecordJoin):
         return _of_records(job, job.operation.join, inputs)
+    assert isinstance(job.operation.join, Join), "of lines"
     return _of_lines(job, job.operation.join, inputs)
 
 

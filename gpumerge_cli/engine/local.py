@@ -46,6 +46,8 @@ _SHORT_LINE = 8
 class Local:
     """See Executor."""
 
+    by_ranges = False
+
     def check_job(self, job: Job) -> None:
         """See Executor."""
         if job.resources.backend == "gpu" and (why := by_cpu(job)):

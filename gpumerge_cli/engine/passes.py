@@ -16,6 +16,7 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules
+from gpumerge_cli.order.row_joins import JoinRequest
 from gpumerge_cli.plan import Chunk, Planner
 
 Action = Literal["merge", "heads", "sort", "whole", "check", "values", "unpack"]
@@ -72,7 +73,9 @@ class Pass:
     @property
     def join(self) -> JoinRules | None:
         """See Operation."""
-        return self.job.operation.join
+        join = self.job.operation.join
+        assert not isinstance(join, JoinRequest), "inputs are opened"
+        return join
 
     @property
     def check(self) -> bool:
@@ -88,6 +91,11 @@ class Pass:
     def checks(self) -> bool:
         """Whether it looks at blocks of one source, and writes nothing."""
         return self.action in ("check", "values")
+
+    @property
+    def keeps_bytes(self) -> bool:
+        """Whether all bytes of the sources go to its result."""
+        return not self.checks and self.equals.keeps_all
 
     @property
     def sorts(self) -> bool:

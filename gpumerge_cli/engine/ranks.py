@@ -21,11 +21,12 @@ from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.line_source import EndedSource
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.native.calls import Readable
 from gpumerge_cli.native.comparison import key_by
-from gpumerge_cli.native.cuts import Cuts
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk
+from gpumerge_cli.plan import Chunk, cuts_of
 
 RankArray = NDArray[np.int64]
 
@@ -77,7 +78,7 @@ class _Cutter(ABC):
     """The part of Ranks that does not depend on the items."""
 
     def __init__(self, sources: Sequence[Readable], order: Order) -> None:
-        self._cuts = Cuts(sources, order)
+        self._cuts = cuts_of(sources, order)
         self._sizes: RankArray = np.array(self._cuts.sizes, np.int64)
         self._zeros = np.zeros_like(self._sizes)
 
@@ -110,9 +111,9 @@ class _Cutter(ABC):
 class FixedRanks(_Cutter):
     """The ranks of items of one size. See Ranks."""
 
-    def __init__(self, sources: Sequence[Readable], order: Order) -> None:
+    def __init__(self, sources: Sequence[Readable], order: Order, item_bytes: int = 0) -> None:
         super().__init__(sources, order)
-        self._item = order.item_bytes
+        self._item = item_bytes or order.item_bytes
 
     def all(self) -> RankCut:
         return self._at(self._sizes)
@@ -193,7 +194,7 @@ class LineRanks(_Cutter):
         super().__init__(inputs.sources, inputs.order)
         self._sources = inputs.sources
         self._key = key_by(inputs.order)
-        self._end = inputs.order.end[0]
+        self._end = first.terminator if isinstance(first := inputs.sources[0], EndedSource) else inputs.order.end[0]
         self._threads = threads
         self._line_bytes = inputs.mean_bytes
         self._counted: dict[tuple[int, int, int], int] = {}
@@ -330,6 +331,8 @@ class LineRanks(_Cutter):
 
 def merge_ranks(inputs: Inputs, threads: int | None = None) -> Ranks:
     """The ranks of the merge of inputs. threads: how many count lines; None for one a core."""
+    if isinstance(inputs.sources[0], RangedSource) and not isinstance(inputs.sources[0], EndedSource):
+        return FixedRanks(inputs.sources, inputs.order, 1)  # positions are numbers of items
     if inputs.order.item_bytes:
         return FixedRanks(inputs.sources, inputs.order)
     return LineRanks(inputs, threads or cores())

@@ -14,26 +14,30 @@ from gpumerge_cli.formats.format import Purpose
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.launch import SortRequest
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.row_joins import JoinRequest
 
 
-def purpose_of(job: Job) -> Purpose:
-    """The use that a job makes of its inputs."""
+def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
+    """The use that a job makes of its inputs. by_ranges: see Purpose."""
 
     def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
         _sort_items(job, order, nbytes, parts, use)
 
-    sorts = job.operation.kind == "sort"
+    operation = job.operation
+    sorts = operation.kind == "sort"
     return Purpose(
         memory_for_items(job),
         sort if sorts else None,
         job.resources.always_spill and sorts,
         job.resources.folders,
-        is_ordered=sorts or (job.operation.check and not job.operation.lenient),
+        is_ordered=sorts or (operation.check and not operation.lenient),
         copies=_copies(job),
-        checks=job.operation.check,
-        margin=job.operation.margin,
-        most=_most_items(job.operation),
+        by_ranges=by_ranges,
+        checks=operation.check,
+        margin=operation.margin,
+        most=_most_items(operation),
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
+        join=operation.join if isinstance(operation.join, JoinRequest) else None,
     )
 
 

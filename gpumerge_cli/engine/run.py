@@ -121,7 +121,7 @@ def _run_to_output(
             outputs=names if margin is None else (*names, *counts_file(margin, job)),
             alike=job.operation.join is None,
             copier=executor.copier(job, names[0]),
-            purpose=purpose_of(job),
+            purpose=purpose_of(job, by_ranges=executor.by_ranges),
         ) as inputs,
         ExitStack() as stack,
     ):
@@ -150,9 +150,9 @@ def _check_before_opening(job: Job) -> None:
     if job.operation.kind != "sort":
         refuse_inputs(job.output.name, job.inputs)
     if job.operation.join is not None:
-        from gpumerge_cli.engine.joining import check_formats
+        from gpumerge_cli.engine.joining import check_joined
 
-        check_formats(job)
+        check_joined(job)
 
 
 def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, field, replace
 from gpumerge_cli.measure import Span
@@ -84,6 +85,10 @@ class TaskResult:
     """The result in each part of the output."""
     chunks: int = 1
     """The pieces in which it was written."""
+    rows: Any = None
+    """The rows of the result, if others put them into the output."""
+    facts: tuple[Any, ...] = ()
+    """The facts of the range of each source, see RangedSource.note; () for none."""
     disorder: int | None = None
     """The position of the first item out of order that a check has found."""
 

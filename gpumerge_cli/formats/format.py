@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.output_items import OutputItems
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
+    from gpumerge_cli.formats.tables.join_gather import JoinGather
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
+    from gpumerge_cli.order.record_joins import JoinRules
+    from gpumerge_cli.order.row_joins import JoinRequest
     from gpumerge_cli.order.rules import LineOrder
 
 Holds = Literal["lines", "untyped", "typed", "rows"]
@@ -54,6 +59,8 @@ class Format(ABC):
     """The option that asks for it."""
     joins: bool = True
     """Whether its items can be joined."""
+    joins_by_request: bool = False
+    """Whether `prepared` makes items for a join, by a JoinRequest. Otherwise a join is one of the items themselves."""
     names_in_header: bool = False
     """Whether keys may be names of `columns` in the header of files, so that all headers must be alike."""
     has_schemas: bool = False
@@ -67,8 +74,8 @@ class Format(ABC):
     """The bytes that may separate fields of a table called .txt."""
     empty_item: bytes = b""
     """The item whose only field is empty."""
-    in_cluster: bool = True
-    """Whether a cluster merges and sorts such files, as far as outputs hold the items that were compared."""
+    written_here: bool = False
+    """Whether the process that opens an output writes it, though others encode what it holds."""
     changed: str = "lines that are changed as they are written"
     """The items that a cluster cannot merge, because outputs hold other bytes than the lines that were compared."""
     unchanged_by: str = ""
@@ -78,6 +85,8 @@ class Format(ABC):
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
+    takes_rows: bool = False
+    """Whether rows can be written to files of it, as a table or as text."""
     has_titles: bool = False
     """Whether each item has the names of its fields, so that one more field has a name, too."""
     named_by_path: bool = False
@@ -200,6 +209,10 @@ class Format(ABC):
         (line,) = words
         return line
 
+    def rows_of(self, items: OutputItems) -> ItemRows | None:
+        """The way from items to rows; None if they have no columns. Raises InputError."""
+        return None
+
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """The writer of rows with an Arrow schema as text, to a file with this suffix; None if it writes none.
 
@@ -239,6 +252,8 @@ class Purpose:
     """Whether all rows go to one output, so that groups of them may be copied."""
     checks: bool = True
     """Whether the order of rows is checked."""
+    by_ranges: bool = False
+    """Whether other processes make the items of ranges of the files, so that formats give a RangedSource."""
     margin: Margin | None = None
     """The text and columns beside items of the output, before a format prepares them."""
     only_checks: bool = False
@@ -248,6 +263,8 @@ class Purpose:
     its last ones. None for all."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
+    join: JoinRequest | None = None
+    """The join for which a format makes items; None for another job."""
 
 
 @dataclass(frozen=True)
@@ -278,7 +295,7 @@ class Written:
 
     shown: Callable[[bytes], bytes] | None = None
     """Turns whole lines into the bytes to write; None if they are written as they are."""
-    rows: Gather | None = None
+    rows: Gather | JoinGather | None = None
     """The way to the rows that items refer to, which go to an output of a format of rows."""
 
 
@@ -322,6 +339,8 @@ class PreparedSources:
     """Whether a job that sorts gets sorted runs, which need only be merged."""
     is_copied: bool = True
     """Whether files were copied for that, where the format has to read them."""
+    join: JoinRules | None = None
+    """The join of the items, if they were made for one."""
 
 
 FORMATS: dict[str, Format] = {}

@@ -16,6 +16,7 @@ from typing import IO
 from gpumerge_cli.buffers import Bytes, uncleared
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
+from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.json_faults import line_error, type_words, types_way_out, value_text
 from gpumerge_cli.formats.json_members import LinesOfItems, refuse_keys
 from gpumerge_cli.formats.json_paths import path_of
@@ -179,18 +180,16 @@ def json_items(
     several types, and for a line to which members of the margin cannot be added.
     """
     keys = tuple(map(json_key, order.keys))
-    added = () if margin is None else margin.added
-    refuse_keys(added, keys)
-    images, types = JsonImages(keys, added), KeyTypes(order.keys, keys)
-    copied = [_copied(source, images, order, partial(progress, number)) for number, source in enumerate(sources)]
-    for source in copied:
-        for number, own in enumerate(source.types):
-            if own is not None:
-                types.add(number, own)
-    for one, named in zip(types.found, order.keys, strict=True):
-        if one is None and any(source.size for source in copied):
-            what = f"no line has a value at {named.name}, so all compare equal by it; check the path"
-            getLogger("gpumerge").warning("gpumerge: %s: warning: %s", copied[0].name, what)
+    refuse_keys(() if margin is None else margin.added, keys)
+    count = len(sources)
+    copied, types = copied_lines(sources, [order] * count, [keys] * count, progress, margin)
+    return JsonItems(copied, value_order(order, keys, types, spelling), LinesOfItems(len(keys)))
+
+
+def value_order(
+    order: LineOrder, keys: Sequence[JsonKey], types: Sequence[TypedValue | None], spelling: Spelling
+) -> ValueOrder:
+    """The order of items by keys. order: of the lines, with paths as names. types: those of the values of each key."""
     rules = replace(
         order,
         keys=tuple(line_key(named, key, at) for at, (named, key) in enumerate(zip(order.keys, keys, strict=True))),
@@ -198,19 +197,72 @@ def json_items(
         terminator=NUL,
         spelling=spelling.of(order),
     )
-    pairs = zip(types.found, keys, strict=True)
+    pairs = zip(types, keys, strict=True)
     known = tuple("null" if one is None or key.reads != "values" else one.type for one, key in pairs)
-    finder = KeyFinder(keys, known)
-    return JsonItems(copied, ValueOrder.by_values(rules, finder), LinesOfItems(len(keys)))
+    return ValueOrder.by_values(rules, KeyFinder(tuple(keys), known))
+
+
+def copied_lines(
+    sources: Sequence[LineSource],
+    orders: Sequence[LineOrder],
+    keys: Sequence[tuple[JsonKey, ...]],
+    progress: Callable[[int, float], None],
+    margin: Margin | None = None,
+) -> tuple[list[JsonSource], Sequence[TypedValue | None]]:
+    """(the items of files, which are closed, the first value of each key that has a type).
+
+    orders, keys: those of each file. progress, margin: see json_items. Raises as that does.
+    """
+    types = KeyTypes(orders[0].keys, keys[0])
+    added = () if margin is None else margin.added
+    copied = [
+        _copied(source, JsonImages(its, added), order, partial(progress, number))
+        for number, (source, its, order) in enumerate(zip(sources, keys, orders, strict=True))
+    ]
+    for source in copied:
+        for number, own in enumerate(source.types):
+            if own is not None:
+                types.add(number, own)
+    for one, named in zip(types.found, orders[0].keys, strict=True):
+        if one is None and any(source.size for source in copied):
+            what = f"no line has a value at {named.name}, so all compare equal by it; check the path"
+            getLogger("gpumerge").warning("gpumerge: %s: warning: %s", copied[0].name, what)
+    return copied, types.found
 
 
 def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: Callable[[float], None]) -> JsonSource:
+    copy, write = _copying(source, images, order, (0, source.size), 0, progress)
+    found = copy(source.file.replaced(write))
+    found.origin = source.held
+    return found
+
+
+def items_of_range(
+    source: LineSource, images: JsonImages, order: LineOrder, part: tuple[int, int], lines: int
+) -> JsonSource:
+    """The items of a range of whole lines of a source, which stays open. Raises InputError as json_items does.
+
+    lines: those of the file ahead of the range, as errors count them.
+    """
+    copy, write = _copying(source, images, order, part, lines, lambda share: None)
+    return copy(source.file.beside(write))
+
+
+def _copying(
+    source: LineSource,
+    images: JsonImages,
+    order: LineOrder,
+    part: tuple[int, int],
+    lines: int,
+    progress: Callable[[float], None],
+) -> tuple[Callable[[SeekableInput], JsonSource], Callable[[IO[bytes]], None]]:
+    """(makes the source of a file of items, writes that file). part, lines: see items_of_range."""
     blanks: list[tuple[int, int]] = []
     types = KeyTypes(order.keys, images.keys)
 
     def write(out: IO[bytes]) -> None:
-        ahead = 0
-        for block in _blocks(source, images):
+        ahead = lines
+        for block in _blocks(source, images, *part):
             for items in block.items:
                 out.write(items)
             found, fault = block.found, block.found.fault
@@ -225,9 +277,12 @@ def _copied(source: LineSource, images: JsonImages, order: LineOrder, progress: 
             ahead += found.lines
             progress(block.size / source.size)
 
-    copy = JsonSource(source.file.replaced(write), NUL)
-    copy.origin, copy.blanks, copy.types = source.held, blanks, types.found
-    return copy
+    def copy(file: SeekableInput) -> JsonSource:
+        found = JsonSource(file, NUL)
+        found.blanks, found.types = blanks, types.found
+        return found
+
+    return copy, write
 
 
 def _typed(name: str, text: Bytes, value: JsonValue, ahead: int) -> TypedValue:
@@ -247,8 +302,8 @@ class _Block:
     """The memory that may hold the items."""
 
 
-def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
-    """The blocks of a file in turn; as many are made at once as there are cores."""
+def _blocks(source: LineSource, images: JsonImages, start: int, end: int) -> Iterator[_Block]:
+    """The blocks of a range of a file in turn; as many are made at once as there are cores."""
 
     spare: list[tuple[Bytes, Bytes]] = []  # memory of blocks that are written
 
@@ -270,10 +325,9 @@ def _blocks(source: LineSource, images: JsonImages) -> Iterator[_Block]:
     waiting: deque[Future[_Block]] = deque()
     with ThreadPoolExecutor(cores, "gpumerge-json") as pool:
         try:
-            start = 0
-            while start < source.size or waiting:
-                while start < source.size and len(waiting) <= cores:
-                    stop = source.item_start(start + _BLOCK)
+            while start < end or waiting:
+                while start < end and len(waiting) <= cores:
+                    stop = min(end, source.item_start(start + _BLOCK))
                     waiting.append(pool.submit(made, start, stop))
                     start = stop
                 block = waiting.popleft().result()

@@ -33,8 +33,8 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.places import OTHER_COLUMNS, refuse_delimiter
+from gpumerge_cli.formats.tables.group_sizes import SHARES_OF_READING, bytes_of_piece, rows_of_group, rows_of_piece
 from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
-from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 
@@ -50,25 +50,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.table import Table, TableWriter
     from gpumerge_cli.order.equals import Margin
 
-MOST_ROWS = 1 << 18
-"""The most rows of a group that is written."""
-GROUP_BYTES = 128 << 20
-"""The most bytes of values of a group that is written."""
-_LEAST_PIECE = 1 << 16
-"""The least items that are merged at once, which may become several groups."""
-_SMALLEST_PIECE = 1 << 12
-"""The same for large rows, of which a piece takes one of so many shares of the memory otherwise."""
-_SHARES_OF_PIECE = 12
-_SHARES = 24
-"""A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
-_SHARES_OF_READING = 4
-"""Batches that are kept take one of so many shares of the memory, and the readers of tables another one."""
-_LEAST_GROUP = 1 << 20
-"""The bytes of values of a group, however small the memory is."""
-_LEAST_OF_COLUMN = 8 << 10
-"""The bytes of a column of a group: its facts in the footer take some hundred bytes, and half a millisecond."""
-_LINE_BYTES = 32
-"""About the bytes of an item that is a line."""
 _LEAST_MEMORY = 1 << 16
 """Bytes that a sort takes which is to use temporary files."""
 
@@ -77,10 +58,10 @@ class RowFormat(Format):
     """A format of rows."""
 
     holds = "rows"
-    joins = False
+    takes_rows = True
+    joins_by_request = True
+    written_here = True
     has_titles = True
-    changed = "tables yet"
-    in_cluster = False
     has_schemas = True
     word = untyped_items = "rows"
 
@@ -118,6 +99,10 @@ class RowFormat(Format):
 
         keep_freed_memory(large=layout.purpose.sort is None)
         opened = [source for source in sources if isinstance(source, OpenedTable)]
+        if layout.purpose.join is not None:
+            from gpumerge_cli.formats.tables.joined_tables import joined_tables
+
+            return joined_tables(opened, layout, layout.purpose.join, progress)
         first = opened[0].table
         tables = alike([source.table for source in opened], layout.items.schema)
         for source, table in zip(opened, tables, strict=True):
@@ -135,13 +120,14 @@ class RowFormat(Format):
                 source.table = table
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
         rows = _rows_of_group(tables, layout.purpose)
-        order = form.order(piece=0)
-        piece = rows * -(-_least_piece(tables, layout.purpose.memory) // rows)
-        order = form.order(piece * (order.item_bytes or _LINE_BYTES))
-        order = replace(order, stated=layout.key is None)
+        nbytes = sum(table.bytes_of_rows(None) for table in tables) / max(1, sum(table.rows for table in tables))
+        piece = rows_of_piece(rows, nbytes, layout.purpose)
+        order = replace(form.order(bytes_of_piece(form, piece)), stated=layout.key is None)
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
+        if layout.purpose.by_ranges:
+            return _by_ranges(opened, form, order, rows, piece, layout.purpose, settings)
         if layout.purpose.sort is not None:
             return _sorted(opened, form, order, rows, piece, layout.purpose, settings)
         apart = self._apart(tables, form, layout.purpose, settings)
@@ -242,6 +228,24 @@ class RowFormat(Format):
         raise found
 
 
+def _by_ranges(
+    opened: Sequence[OpenedTable],
+    form: Form,
+    order: FixedRowOrder | TextRowOrder,
+    rows: int,
+    piece: int,
+    purpose: Purpose,
+    settings: TableSettings,
+) -> PreparedSources:
+    """Sources for the work of several processes. rows, piece, settings: see Gather."""
+    from gpumerge_cli.formats.tables.table_ranges import TableRanges
+
+    tables = [one.table for one in opened]
+    gather = _gather(tables, tables[0].schema, rows, piece, purpose.memory, form, settings)
+    found = [TableRanges(number, one, form, order) for number, one in enumerate(opened)]
+    return PreparedSources(tuple(found), order, Written(rows=gather), is_copied=False)
+
+
 def _sorted(
     opened: Sequence[OpenedTable],
     form: Form,
@@ -278,12 +282,6 @@ def _any(table: Table, group: int) -> bool:
     return True
 
 
-def _least_piece(tables: Sequence[Table], memory: int) -> int:
-    """The least items that are merged at once."""
-    each = sum(table.bytes_of_rows(None) for table in tables) / max(1, sum(table.rows for table in tables))
-    return max(_SMALLEST_PIECE, min(_LEAST_PIECE, int(memory / _SHARES_OF_PIECE / max(1.0, each))))
-
-
 def _gather(
     tables: Sequence[Table],
     schema: Any,
@@ -296,7 +294,7 @@ def _gather(
 ) -> Gather:
     from gpumerge_cli.formats.tables.gather import Gather
 
-    memory //= _SHARES_OF_READING
+    memory //= SHARES_OF_READING
     item_bytes, key = form.order(0).item_bytes, form.stated_key(schema)
     return Gather(tables, schema, rows, piece, memory, item_bytes, settings, key, keep)
 
@@ -304,7 +302,4 @@ def _gather(
 def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
     """The rows of a group of the output."""
     rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
-    size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
-    least = max(_LEAST_GROUP, _LEAST_OF_COLUMN * len(tables[0].schema))
-    most_bytes = min(max(least, purpose.memory // _SHARES), size.nbytes or nbytes)
-    return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))
+    return rows_of_group(rows, nbytes, len(tables[0].schema), purpose)

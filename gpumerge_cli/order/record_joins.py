@@ -14,6 +14,7 @@ from gpumerge_cli.order.joins import ONLY_B, PAIRS, Join, suffix_apart
 from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.keys import KeyOrder
 from gpumerge_cli.order.records import RecordOrder
+from gpumerge_cli.order.row_joins import PayloadJoin
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +59,7 @@ class RecordJoin:
         return bool(self.shows & (PAIRS | ONLY_B))
 
 
-JoinRules = Join | RecordJoin
+JoinRules = Join | RecordJoin | PayloadJoin
 
 
 def parts_of(order: Order) -> tuple[RecordOrder, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpumerge_cli.cluster import executor, node
+from gpumerge_cli.cluster import executor, locale_checks, node
 from gpumerge_cli.cluster.shipment import Shipment
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.output import Output
@@ -85,7 +85,7 @@ def test_a_worker_without_the_locale_is_told(tmp_path: Path, locales: str, monke
     def lacking(name: str) -> None:
         raise UsageError(f"--locale {name}: this machine has no such locale")
 
-    monkeypatch.setattr(node, "open_locale", lacking)
+    monkeypatch.setattr(locale_checks, "open_locale", lacking)
     with pytest.raises(ClusterError, match=r"has no such locale; install the locale on all machines"):
         run(job, executor=Here(1, 0))
     monkeypatch.undo()

@@ -16,7 +16,10 @@ from tests.cpu import libraries
 HERE = Path(__file__).parent
 FILES = [
     str(HERE / f"test_{name}.py")
-    for name in ("keys", "rows", "heads", "sets", "cuts", "chunk", "mapping", "joins", "rearranging", "json_values")
+    for name in (
+        *("keys", "rows", "heads", "sets", "cuts", "chunk", "mapping", "joins", "rearranging", "json_values"),
+        "json_joins",
+    )
 ]
 LEAST, BEST = processor_levels()[0], processor_levels()[-1]
 RUNTIMES = {"address": "libasan.so", "address,undefined": "libasan.so", "thread": "libtsan.so"}

@@ -13,13 +13,14 @@ import pyarrow as pa
 import pytest
 
 from gpumerge_cli.cli.app import invoke as run_command
-from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
+from gpumerge_cli.engine.job import Job, Operation, Resources
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import DisorderError, InputError, OutputError, UsageError
 from gpumerge_cli.formats.format import FORMATS, Column, register_format
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rows import escaped, unescaped
 from tests.formats.groups import Groups, GroupsTable, rows_of, written
@@ -98,7 +99,7 @@ def test_a_sort_beyond_memory_and_parts(tmp_path: Path, seed: int) -> None:
 
 
 def test_a_large_output_has_many_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpumerge_cli.formats.rows.MOST_ROWS", 10)
+    monkeypatch.setattr("gpumerge_cli.formats.tables.group_sizes.USUAL_GROUP", GroupSize(10, 1 << 20))
     name, out = put(tmp_path / "a.grp", [(float(x), b"%d" % x, x) for x in range(95)]), str(tmp_path / "out.grp")
     run(merge_job((name,), out, by("count"), backend="cpu"))
     assert len(rows_of(out)) == 95
@@ -180,10 +181,8 @@ def test_other_files_beside_rows(tmp_path: Path) -> None:
     (tmp_path / "c.grp").write_bytes(b"GRPS")
     with pytest.raises(InputError, match="it has no footer"):
         run(merge_job((name, str(tmp_path / "c.grp")), out, by("price"), backend="cpu"))
-    job = Job((name, name), by("price"), Operation(equals=Equals.JOIN), Destination(out))
-    assert not format_named("groups").joins
     columns = tuple(Column(field.name, str(field.type)) for field in COLUMNS)
-    assert format_named("groups").columns(name, job.items) == columns
+    assert format_named("groups").columns(name, by("price")) == columns
 
 
 def test_escapes_keep_the_order_of_bytes() -> None:

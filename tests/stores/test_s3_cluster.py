@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gpumerge_cli.cluster import sorting
@@ -15,9 +20,13 @@ from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, InputError, UsageError
 from gpumerge_cli.formats import stored_input
+from gpumerge_cli.formats.items import Items
+from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.formats.stores.base import Found
 from gpumerge_cli.formats.stores.s3_objects import S3Object
+from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cluster.troubled import Here, Troubled, failing_from
 from tests.jobs_of import merge_job, sort_job, with_resources
 from tests.stores.conftest import Bucket
@@ -115,3 +124,44 @@ def test_compressed_objects(bucket: Bucket, tmp_path: Path, rng: np.random.Gener
     run(merge_job(names, bucket.url("out.i32"), folders=(str(tmp_path),)), executor=Here(1, 0))
     assert np.array_equal(np.frombuffer(bucket.get("out.i32"), np.int32), expected)
     assert os.listdir(tmp_path) == ["out.i32"]
+
+
+@pytest.mark.parametrize("sort", [False, True], ids=["merge", "sort"])
+def test_objects_of_json_lines(bucket: Bucket, sort: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
+    rng = np.random.default_rng(2)
+    keys = [rng.integers(0, 3000, 3000) for _ in range(2)]
+    keys = keys if sort else list(map(np.sort, keys))
+    texts = [b"".join(b'{"k": %d, "at": %d}\n' % (key, at) for at, key in enumerate(one.tolist())) for one in keys]
+    names = tuple(bucket.put(f"{number}.jsonl", text) for number, text in enumerate(texts))
+    items = Items(lines=LineOrder((LineKey(end_field=0, name="k"),), stable=True))
+    make = partial(sort_job if sort else merge_job, names, items=items, folders=(str(tmp_path),))
+    run(make(bucket.url("here.jsonl")))
+    assert run(make(bucket.url("there.jsonl")), executor=Here(1, 5)).chunks > 1
+    assert bucket.get("there.jsonl") == bucket.get("here.jsonl")
+    assert not bucket.uploads
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("sort", [False, True], ids=["merge", "sort"])
+def test_objects_of_tables(bucket: Bucket, sort: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
+    rng, names = np.random.default_rng(3), []
+    for number in range(2):
+        keys = rng.integers(0, 3000, 3000)
+        out = io.BytesIO()
+        pq.write_table(pa.table({"k": keys if sort else np.sort(keys), "at": np.arange(3000)}), out, row_group_size=500)
+        names.append(bucket.put(f"{number}.parquet", out.getvalue()))
+    items = Items(records=RecordRequest(fields=("k",)))
+    make = partial(sort_job if sort else merge_job, tuple(names), items=items)
+    job = make(bucket.url("there.parquet"))
+    with pytest.raises(UsageError, match=r"needs? a folder for .*; name one with -T that all see"):
+        run(job, executor=Here(1, 0))
+    run(make(str(tmp_path / "here.parquet")))
+    job = with_resources(job, folders=(str(tmp_path),))
+    job = replace(job, output=replace(job.output, group=GroupSize(400, None)))
+    assert run(job, executor=Here(1, 5)).chunks > 1
+    there = pq.read_table(io.BytesIO(bucket.get("there.parquet")))
+    assert there.equals(pq.read_table(tmp_path / "here.parquet"))
+    assert not bucket.uploads
+    assert os.listdir(tmp_path) == ["here.parquet"]

@@ -216,12 +216,14 @@ COMMANDS = (
     _command(
         "join",
         "Join two sorted files by their keys.",
-        "Items are lines, rows of CSV, records or numbers. An item of A and an item of B with equal keys are a pair. A "
-        "pair of lines is written as the key, the other fields of A and the other fields of B; a pair of records as "
-        "the record of A and the record of B without its key. For each item of A come all its partners, in the order "
-        "of B. Keys of lines compare by their bytes unless an option says otherwise; then options and output are "
-        "those of coreutils' join in the C locale or in that of --locale. A byte order mark ahead of the first line is "
-        "no part of that line. Both files must be sorted by their keys, which is checked on the way. Runs on the CPU.",
+        "Items are lines, rows of CSV or tables, JSON Lines, records or numbers. An item of A and an item of B with "
+        "equal keys are a pair. A pair of lines is written as the key, the other fields of A and the other fields of "
+        "B; a pair of records as the record of A and the record of B without its key; a pair of rows as the columns of "
+        "the key, of A and of B; a pair of JSON objects as one with the members of both. For each item of A come all "
+        "its partners, in the order of B. Keys of lines compare by their bytes unless an option says otherwise; then "
+        "options and output are those of coreutils' join in the C locale or in that of --locale. A byte order mark "
+        "ahead of the first line is no part of that line. Both files must be sorted by their keys, which is checked on "
+        "the way. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_JOIN,
     ),

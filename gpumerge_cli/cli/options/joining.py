@@ -16,14 +16,15 @@ JOIN = (
         "key", "Input", ("join",),
         "Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; "
         f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k, or a kind behind a colon, as 1:hex. "
-        "With --csv, fields may be named, as city,amount:n. Fields of records are named, as id or id:r.",
+        "With --csv, fields may be named, as city,amount:n. Fields of records and columns of tables are named, as id "
+        "or id:r, values of JSON Lines by their paths, as a.b.",
         letter="j", kind="text", placeholder="FIELDS", project=True,
     ),
     Option(
         "field", "Input", ("join",),
-        "Join by these fields of both files, by name, as city,amount:n: columns of CSV, or fields of structured .npy "
-        "files or of a --dtype with fields. Letters as for -j, behind a colon. Implies --csv for text, and names imply "
-        "--header. May be given again, for more fields of one key.",
+        "Join by these fields of both files, by name, as city,amount:n: columns of CSV or of tables, values of JSON "
+        "Lines, or fields of structured .npy files or of a --dtype with fields. Letters as for -j, behind a colon. "
+        "Implies --csv for text, and names imply --header. May be given again, for more fields of one key.",
         kind="text", placeholder="NAMES", multiple=True, aliases=("on",), project=True,
         not_with=tuple(
             NotWith(
@@ -67,8 +68,8 @@ JOIN = (
     Option(
         "columns", "Output", ("join",),
         "The columns to write, as 0,1.2,2.3: 0 is the key, 1.2 the second field of A. auto, the default for CSV: in "
-        "every line as many fields as the first line of each file has. Columns of CSV may be named, as id,town,1.note "
-        "if both files have a note; names imply --header. May be given again, for more columns.",
+        "every line as many fields as the first line of each file has. Columns of CSV and tables may be named, as "
+        "id,town,1.note if both files have a note; names imply --header. May be given again, for more columns.",
         letter="o", kind="text", placeholder="LIST", multiple=True, goes_on=NUMBERS_OF_COLUMNS, project=True,
     ),
     Option(

@@ -156,7 +156,7 @@ OUTPUT = (
     ),
     *(
         option
-        for commands, needs in ((("merge", *COMBINING, "sort"), None), (("rank",), _RANGE))
+        for commands, needs in ((("merge", *COMBINING, "sort", "join"), None), (("rank",), _RANGE))
         for option in (
             Option(
                 "compression-level", "Output", commands,

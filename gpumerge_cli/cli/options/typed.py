@@ -16,12 +16,12 @@ from gpumerge_cli.cli.options.groups import (
     MergingOptions,
     Options,
     OrderOptions,
-    OutputOptions,
     QuietOptions,
     RecordOptions,
     ResourceOptions,
     ShownOptions,
     SourceOptions,
+    TableOptions,
     VerboseOptions,
 )
 from gpumerge_cli.order.equals import SETS
@@ -69,7 +69,7 @@ class CompareOptions(MergingOptions, SourceOptions):
     total: bool
 
 
-class JoinOptions(LineOptions, OutputOptions, ResourceOptions, ShownOptions):
+class JoinOptions(LineOptions, TableOptions, ResourceOptions, ShownOptions):
     """gpumerge join."""
 
     files: tuple[str, ...]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.output_items import OutputItems
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.kinds import Order
@@ -38,12 +40,17 @@ class JsonLines(Format):
     about = "JSON Lines, whose keys are named by paths"
     word = "JSON Lines"
     option = "--format jsonl"
-    joins = False
+    takes_rows = True
+    joins_by_request = True
     named_by_path = True
     has_titles = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
-    changed = "JSON Lines"
-    in_cluster = False
+
+    def rows_of(self, items: OutputItems) -> ItemRows:
+        """See Format."""
+        from gpumerge_cli.formats.tables.json_rows import JsonRows
+
+        return JsonRows(items)
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""
@@ -115,6 +122,18 @@ class JsonLines(Format):
         from gpumerge_cli.formats.line_source import LineSource
 
         lines = [source for source in sources if isinstance(source, LineSource)]
+        if layout.purpose.by_ranges:
+            from gpumerge_cli.formats.json_ranges import json_ranges
+
+            ranged, order = json_ranges(lines, layout.items.line_order, self.spelling)
+            return PreparedSources(tuple(ranged), order, Written(), is_copied=False)
+        if layout.purpose.join is not None:
+            from gpumerge_cli.formats.json_joins import joined_lines
+
+            orders = layout.items.line_order, layout.items.lines_of_others or layout.items.line_order
+            joined = joined_lines(lines, orders, layout.purpose.join, self.spelling, progress)
+            shown = Written(joined.shown)
+            return PreparedSources(tuple(joined.sources), joined.join.orders[0], shown, join=joined.join)
         found = json_items(lines, layout.items.line_order, self.spelling, progress, layout.purpose.margin)
         return PreparedSources(tuple(found.sources), found.order, Written(found.shown))
 

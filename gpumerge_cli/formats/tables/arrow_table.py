@@ -176,6 +176,17 @@ class ArrowWriter(TableWriter):
         self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
         return self._new()
 
+    def detached(self, group: Any) -> tuple[Any, Any]:
+        """See TableWriter."""
+        out = pa.BufferOutputStream()
+        with pa.ipc.new_stream(out, group.schema, options=pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)) as made:
+            made.write_table(group)
+        return None, memoryview(out.getvalue())
+
+    def attached(self, facts: Any, data: Any) -> Any:
+        """See TableWriter."""
+        return pa.ipc.open_stream(data).read_all().combine_chunks()
+
     def end(self, start: int) -> bytes:
         """See TableWriter."""
         self._writer.close()

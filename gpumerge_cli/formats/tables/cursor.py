@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -93,9 +93,16 @@ class KeptMemory:
 
 
 class Cursor:
-    """Takes rows from a table. columns: see Table.batches."""
+    """Takes rows from a table.
 
-    def __init__(self, table: Table, memory: KeptMemory, columns: Sequence[str] | None = None) -> None:
+    columns: see Table.batches. again: rows may be asked for more than once, so that only memory limits the batches that
+    are kept.
+    """
+
+    def __init__(
+        self, table: Table, memory: KeptMemory, columns: Sequence[str] | None = None, *, again: bool = False
+    ) -> None:
+        self._again = again
         self._table = table
         self._memory = memory
         self._columns = columns
@@ -116,21 +123,23 @@ class Cursor:
         if sum(batch.num_rows for batch in found) == len(rows):
             return found
         other = Cursor(self._table.again(), self._memory, self._columns)
-        found = other._taken(rows)
-        other._close()
-        return found
+        try:
+            return other._taken(rows)
+        finally:
+            other._close()
+            other._forget()
 
     def _taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """The rows, but for those whose batches are not kept any more."""
         found, at = [], 0
         if isinstance(rows, range):
-            for kept in self._covering(rows.start, rows.stop):
+            for kept in self._covering(rows):
                 low, high = max(rows.start, kept.start), min(rows.stop, kept.stop)
                 found.append(kept.batch.slice(low - kept.start, high - low))
-                kept.left -= high - low
+                kept.left -= 0 if self._again else high - low
             self._drop()
             return found
-        for kept in self._covering(int(rows[0]), int(rows[-1]) + 1):
+        for kept in self._covering(rows):
             at += int(np.searchsorted(rows[at:], kept.start))
             stop = int(np.searchsorted(rows[at:], kept.stop)) + at
             if stop == at:
@@ -141,17 +150,18 @@ class Cursor:
                 found.append(kept.batch.slice(int(some[0]), len(some)))
             else:
                 found.append(rows_at(kept.batch, some))
-            kept.left -= len(some)
+            kept.left -= 0 if self._again else len(some)
         self._drop()
         return found
 
-    def _covering(self, low: int, high: int) -> Iterator[_Kept]:
-        """The batches that hold the rows low:high, decoded as they are needed."""
+    def _covering(self, rows: NDArray[np.int64] | range) -> Iterator[_Kept]:
+        """The batches that hold rows, and others between them, decoded as they are needed."""
+        low, high = int(rows[0]), int(rows[-1]) + 1
         for kept in list(self._kept):
             if kept.stop > low and kept.start < high:
                 yield kept
         while self._end < high:
-            self._go_to(max(low, self._end))
+            self._go_to(int(rows[bisect_left(rows, self._end)]))
             batch = next(self._batches, None)
             if batch is None:
                 what = f"it ends at row {self._end}, and says that it has {self._table.rows}"
@@ -186,6 +196,11 @@ class Cursor:
         self._batches = iter(())
         self._memory.close(self._open)
         self._open = 0
+
+    def _forget(self) -> None:
+        """Keep no batches any more."""
+        self._memory.is_over(-sum(one.nbytes for one in self._kept))
+        self._kept = []
 
     def _drop(self) -> None:
         """Drop batches that were asked for, and the oldest ones if too many are kept."""

@@ -75,6 +75,8 @@ class Form:
     keys: tuple[ItemKey, ...]
     native: bool
     """Whether the image of the only key is a number."""
+    side: int = -1
+    """0 for A and 1 for B of a join: a null of one equals none of the other, and those of A go first. -1 for others."""
 
     @classmethod
     def of(cls, columns: Sequence[KeyColumn], nullable: Sequence[bool]) -> Form:
@@ -84,6 +86,12 @@ class Form:
         pairs = zip(columns, nullable, strict=True)
         keys = tuple(ItemKey(one, (one.fixed_bytes or 0) + null, null) for one, null in pairs)
         return cls(keys, len(keys) == 1 and not nullable[0] and keys[0].width <= _LARGEST_NATIVE)
+
+    @classmethod
+    def of_order(cls, order: FixedRowOrder | TextRowOrder) -> Form:
+        """The form of the items that an order compares, which another process has made."""
+        keys = tuple(key for key in order.keys_of_rows if isinstance(key, ItemKey))
+        return cls(keys, isinstance(order, FixedRowOrder) and order.kind != "bytes")
 
     @property
     def is_fixed(self) -> bool:
@@ -146,14 +154,25 @@ class Form:
             for key, array in zip(self.keys, arrays, strict=True):
                 made[:, at : at + key.width] = fixed_images(key.column, array, nullable=key.nullable)
                 at += key.width
+                if self.side == 1 and array.null_count:
+                    made[np.asarray(array.is_null()), at - 1] = 1
             made[:, at:] = found.view(np.uint8).reshape(-1, REFERENCE_BYTES)
             return made
         import pyarrow.compute as pc
 
-        texts = [line_images(key.column, array) for key, array in zip(self.keys, arrays, strict=True)]
+        texts = [self._line_images(key, array) for key, array in zip(self.keys, arrays, strict=True)]
         return buffer_of(
             pc.binary_join_element_wise(*texts, reference_texts(found), pa.scalar(MARK, pa.large_binary()))
         )
+
+    def _line_images(self, key: ItemKey, array: Any) -> Any:
+        images = line_images(key.column, array)
+        if self.side < 0 or key.reverse == bool(self.side) or not array.null_count or key.column.kind:
+            return images
+        import pyarrow.compute as pc
+
+        null = line_of_value(None, key.column)
+        return pc.if_else(np.asarray(array.is_null()), pa.scalar(2 * null, pa.large_binary()), images)
 
 
 def buffer_of(texts: Any) -> Any:

@@ -148,9 +148,15 @@ def key_column(
 def key_array(column: KeyColumn, table: Any) -> Any:
     """The values of a key, an Array or ChunkedArray of KeyColumn.type, whose null_count is exact.
 
-    table: a RecordBatch, Table or StructArray that has the column. A null struct makes its fields null.
+    table: a RecordBatch, Table or StructArray that has the column. A null struct makes its fields null. Raises
+    ArrowInvalid for a value that its type does not hold, if the table has another one.
     """
-    return _of_chunks(plain_values, stored_array(column, table), column.type)
+    return _of_chunks(partial(_as_key, column.type), stored_array(column, table), column.type)
+
+
+def _as_key(type: pa.DataType, array: Any) -> Any:
+    found = plain_values(array)
+    return found if found.type == type else found.cast(type)
 
 
 def stored_array(column: KeyColumn, table: Any) -> Any:

@@ -74,6 +74,14 @@ class ParquetWriter(TableWriter):
         self._groups.append((start, group.facts))
         return group.data
 
+    def detached(self, group: RowGroup) -> tuple[Any, Any]:
+        """See TableWriter."""
+        return group.facts, group.data
+
+    def attached(self, facts: GroupFacts, data: Any) -> RowGroup:
+        """See TableWriter."""
+        return RowGroup(data, facts)
+
     def takes(self, table: Table, group: int) -> bool:
         """See TableWriter. A group is taken if its columns and their compressions are those that are written."""
         is_changed, table = table.is_changed, table.file
@@ -133,7 +141,7 @@ def _options(settings: TableSettings, like: ParquetFooter | None) -> dict[str, A
     if settings.compression is not None and settings.compression not in COLUMN_COMPRESSIONS:
         what = f"--compression {settings.compression}: columns of tables are not compressed so"
         raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
-    stored = () if like is None else stored_columns(like)
+    stored = settings.stored or (() if like is None else stored_columns(like))
     options: dict[str, Any] = {
         "version": "2.6",  # types that all readers of the last years know
         "data_page_version": "1.0",

@@ -5,6 +5,7 @@ Two items may stand for all rows of a group, see formats.tables.apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,11 +71,40 @@ def references_of(items: Bytes, item_bytes: int) -> NDArray[np.uint64]:
         rows = data.reshape(-1, item_bytes)[:, item_bytes - REFERENCE_BYTES :]
         return np.ascontiguousarray(rows).view(np.uint64).reshape(-1)
     ends = np.flatnonzero(data == NUL)
-    found = np.zeros(len(ends), np.uint64)
-    for at in range(_TEXT):
+    return _of_texts([data[ends - (_TEXT - at)] for at in range(_TEXT)])
+
+
+def _of_texts(columns: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint64]:
+    """The references in lines, of which each column has one byte."""
+    found = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
         found <<= np.uint64(_BITS)
-        found |= (data[ends - (_TEXT - at)] & 0x7F).astype(np.uint64)
+        found |= (column & 0x7F).astype(np.uint64)
     return found
+
+
+NO_ROW = b"\xff" * _TEXT
+"""Stands for the reference to no row in the joined lines of PayloadJoin."""
+NO_BYTE = b"\xff"
+"""The bytes of such a reference in the joined records of RecordJoin."""
+
+
+def joined_rows(items: Bytes, key_bytes: int, sides: int) -> NDArray[np.int64]:
+    """The rows of joined items, int64[items, sides]; -1 for none.
+
+    key_bytes: those of the keys in joined records, 0 for lines. sides: the references in an item.
+    """
+    data: Any = np.frombuffer(items, np.uint8)
+    if key_bytes:
+        rows = data.reshape(-1, key_bytes + sides * REFERENCE_BYTES)[:, key_bytes:]
+        found = np.ascontiguousarray(rows).view(np.uint64)
+    else:
+        rows = data.reshape(-1, sides * (_TEXT + 1))
+        starts = range(0, sides * (_TEXT + 1), _TEXT + 1)
+        found = np.stack([_of_texts([rows[:, start + at] for at in range(_TEXT)]) for start in starts], axis=1)
+    made = (found & np.uint64(MOST_ROWS - 1)).view(np.int64)
+    made[(found & END) != 0] = -1
+    return made
 
 
 def row_of(item: bytes, item_bytes: int) -> int:

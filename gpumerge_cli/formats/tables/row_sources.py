@@ -96,7 +96,7 @@ def all_items(
     checks: bool = True,
     most: int | None = None,
 ) -> list[FixedItems | TextItems]:
-    """The items of all tables. forms: those of each one. memory: bytes for this. apart, checks, most: see items_of."""
+    """The items of all tables. forms: those of each. memory: bytes for this. Others: see items_of_table."""
     from concurrent.futures import ThreadPoolExecutor
 
     threads = min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)
@@ -105,7 +105,7 @@ def all_items(
         made = []
         for number, one in enumerate(opened):
             advance = partial(progress, number)
-            make = partial(items_of, number, one, forms[number], order, advance, checks=checks, most=most)
+            make = partial(items_of_table, number, one, forms[number], order, advance, checks=checks, most=most)
             made.append(pool.submit(make, apart[number] if apart else None, batch))
     if all(future.exception() is None for future in made):
         return [future.result() for future in made]
@@ -115,7 +115,7 @@ def all_items(
     raise next(filter(None, (future.exception() for future in made)))
 
 
-def items_of(
+def items_of_table(
     number: int,
     origin: OpenedTable,
     form: Form,

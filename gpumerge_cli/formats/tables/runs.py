@@ -6,6 +6,7 @@ temporary file in its order, so that its rows are gathered by reading forward.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import IO, Any
@@ -17,7 +18,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, LEAST_OPEN, RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.input_file import opened
-from gpumerge_cli.formats.tables.interleaving import Stretch, interleaved
+from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.references import references, references_of, renumbered
 from gpumerge_cli.formats.tables.spooled import spooled
@@ -141,7 +142,7 @@ def _spilled(
 ) -> SortedRows:
     rows = _joined(held, schema)
     count = rows.num_rows
-    kept, stretches = _without_key(rows, form), [Stretch(number, 0, count)]
+    kept, stretches = _without_key(rows, form), [RowStretch(number, 0, count)]
     at_once = max(1, int(count * batch_bytes / max(1, bytes_in_memory(kept))))
     files: list[SeekableInput] = []
 
@@ -161,6 +162,29 @@ def _spilled(
     return SortedRows(SpilledRows(files[0], counts), files[1])
 
 
+def sorted_pieces(
+    batches: list[Any], schema: pa.Schema, form: Form, order: RowsOrder, sort: SortItems
+) -> Iterator[bytes]:
+    """The bytes of a file with the sorted rows of batches, as SpilledRows.of opens it. Batches are let go."""
+    rows = _joined(batches, schema)
+    count, stretches = rows.num_rows, [RowStretch(0, 0, rows.num_rows)]
+    found: list[Any] = []
+
+    def keep(items: Bytes) -> None:
+        found.append(references_of(items, order.item_bytes).copy())
+
+    _sort(0, rows, form, order, sort, keep)
+    at_once = max(1, int(count * _LARGEST_BATCH / max(1, bytes_in_memory(rows))))
+    out = io.BytesIO()
+    with pa.ipc.new_file(out, rows.schema) as stream:
+        for at in range(0, count, at_once):
+            stream.write_table(interleaved(found[0][at : at + at_once], stretches, rows), count)
+            yield out.getvalue()
+            out.seek(0)
+            out.truncate()
+    yield out.getvalue()
+
+
 class SpilledRows(Table):
     """The rows of a run in a temporary file. counts: of its batches."""
 
@@ -171,6 +195,16 @@ class SpilledRows(Table):
         with arrow_errors(self.name):
             self._reader = pa.ipc.open_file(opened(file))
         self.schema = self._reader.schema
+
+    @classmethod
+    def of(cls, file: SeekableInput) -> SpilledRows:
+        """The rows of a whole run that another process has written, whose batches but the last one have one size."""
+        found = cls(file, ())
+        with arrow_errors(found.name):
+            number = found._reader.num_record_batches
+            sizes = [found._reader.get_batch(at).num_rows for at in {0, number - 1} if at >= 0]
+        found.group_rows = [*[max(sizes, default=0)] * (number - 1), *sizes[number > 1 :]][:number]
+        return found
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""

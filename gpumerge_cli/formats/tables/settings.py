@@ -8,7 +8,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.tables.facts import SortedColumn
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.tables.table import Table
+    from gpumerge_cli.formats.tables.table import StoredColumn, Table
 
 
 @dataclass(frozen=True)
@@ -33,5 +33,7 @@ class TableSettings:
     """The size of its row groups; None for the usual one."""
     sorted_by: tuple[SortedColumn, ...] = ()
     """The first columns by which the rows are sorted; () if nobody knows."""
+    stored: tuple[StoredColumn, ...] = ()
+    """The forms in which its columns are stored, if they are not those of `like`."""
     like: Table | None = None
     """The first input, as which columns are stored where the settings leave that open."""

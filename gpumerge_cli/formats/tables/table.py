@@ -167,6 +167,14 @@ class TableWriter(ABC):
     def appended(self, group: Any, start: int) -> Bytes:
         """The bytes of a group, in the order of the output; they will lie at byte `start` of the file."""
 
+    def detached(self, group: Any) -> tuple[Any, Bytes]:
+        """The bytes of an encoded group, and the facts by which another process makes the group again."""
+        return None, group
+
+    def attached(self, facts: Any, data: Bytes) -> Any:
+        """The group, as `encoded` gives it, of its facts and bytes."""
+        return data
+
     def takes(self, table: Table, group: int) -> bool:
         """Whether `copied` can take a group of another file. Raises InputError."""
         return False

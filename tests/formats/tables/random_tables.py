@@ -64,15 +64,19 @@ class Drawn:
 
     def ordered(self, table: pa.Table) -> pa.Table:
         """The rows in their order."""
-        keys = []
-        for number, (key, turned) in enumerate(zip(self.keys, self.reverse, strict=True)):
-            column = table.column("s") if self.inner and not number else table.column(key.name)
-            array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
-            if self.inner and not number:
-                array = array.field(0)
-            keys.append(order_keys(array, reverse=turned))
+        pairs = zip(self.key_arrays(table), self.reverse, strict=True)
+        keys = [order_keys(array, reverse=turned) for array, turned in pairs]
         order = sorted(range(table.num_rows), key=lambda row: [key[row] for key in keys])
         return rows_at(table, np.array(order, np.int64))
+
+    def key_arrays(self, table: pa.Table) -> list[Any]:
+        """The values of the keys."""
+        found = []
+        for number, key in enumerate(self.keys):
+            column = table.column("s") if self.inner and not number else table.column(key.name)
+            array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+            found.append(array.field(0) if self.inner and not number else array)
+        return found
 
     def write(self, table: pa.Table, path: Path) -> str:
         """Write a file, in groups of a random size."""
@@ -108,8 +112,13 @@ def read(path: str) -> pa.Table:
 
 def texts(table: pa.Table) -> Sequence[str]:
     """The rows as texts, in which NaN and the signs of zeros are seen, too."""
-    columns = [[_plain(item) for item in column] for column in table.columns]
+    columns = [plain_values(column) for column in table.columns]
     return [repr(row) for row in zip(*columns, strict=True)]
+
+
+def plain_values(column: Any) -> list[Any]:
+    """The values of a column or an array, see texts."""
+    return [_plain(item) for item in column]
 
 
 def _plain(item: Any) -> Any:

@@ -184,11 +184,6 @@ def test_without_pyarrow(two: tuple[str, str], tmp_path: Path, monkeypatch: pyte
         run(merge_job(two, str(tmp_path / "o.parquet"), by(("id",)), backend="cpu"))
 
 
-def test_joins_are_refused(two: tuple[str, str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["join", "--field", "id", *two]) == 2
-    assert "holds Parquet; join lines, records or numbers" in capfd.readouterr().err
-
-
 @pytest.mark.parametrize("cases", [60, pytest.param(2000, marks=pytest.mark.thorough)])
 def test_damaged_files_give_a_line(cases: int, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed if cases > 60 else 1)  # the usual cases are the same each time: a fault ends the process

@@ -1,0 +1,59 @@
+"""Joins of JSON Lines: items for them, and the joined lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.json_lines import copied_lines, json_key, value_order
+from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.native.json_joins import JsonPairs
+from gpumerge_cli.native.json_values import JsonKey
+from gpumerge_cli.order.row_joins import JoinRequest, PayloadJoin
+from gpumerge_cli.order.rules import LineOrder, Spelling
+
+_NULLS = {b"\x03": b"\x04", b"\xff": b"\xfe", b"0": b"1", b"z": b"y"}
+"""The images of nulls, each with another one at the same place among values."""
+
+
+@dataclass(frozen=True)
+class JoinedLines:
+    """Two files of JSON Lines as they are joined."""
+
+    sources: Sequence[LineSource]
+    join: PayloadJoin
+    shown: Callable[[bytes], bytes]
+    """Turns joined items into the lines to write."""
+
+
+def joined_lines(
+    sources: Sequence[LineSource],
+    orders: tuple[LineOrder, LineOrder],
+    request: JoinRequest,
+    spelling: Spelling,
+    progress: Callable[[int, float], None],
+) -> JoinedLines:
+    """The items of two files, each of which is closed. orders, progress, errors: see copied_lines."""
+    if request.columns is not None:
+        raise UsageError("-o: JSON Lines are joined as whole objects", way_out="leave it out")
+    found = [tuple(map(json_key, order.keys)) for order in orders]
+    pairs = [_apart(a, b, reverse=key.reverse) for a, b, key in zip(found[0], found[1], orders[0].keys, strict=True)]
+    keys = [tuple(pair[side] for pair in pairs) for side in (0, 1)]
+    copied, types = copied_lines(sources, orders, keys, progress)
+    made = tuple(value_order(order, its, types, spelling) for order, its in zip(orders, keys, strict=True))
+    names = [(_name(a) if len(a.path) == 1 else "", _name(b)) for a, b in pairs if len(b.path) == 1]
+    return JoinedLines(copied, PayloadJoin(request.shows, made, b""), JsonPairs(names).lines)
+
+
+def _name(key: JsonKey) -> str:
+    return key.path[0]
+
+
+def _apart(a: JsonKey, b: JsonKey, *, reverse: bool) -> tuple[JsonKey, JsonKey]:
+    """A key of A and of B whose nulls are not equal. Those of A go first."""
+    other = _NULLS.get(a.null_image)
+    if other is None:  # those of kinds are empty texts
+        return a, b
+    low, high = sorted((a.null_image, other))
+    return replace(a, null_image=high if reverse else low), replace(b, null_image=low if reverse else high)

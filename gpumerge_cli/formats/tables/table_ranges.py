@@ -1,0 +1,182 @@
+"""Tables by ranges of their rows: each process decodes the keys of its ranges, and no file of items is made ahead."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.errors import InputError
+from gpumerge_cli.extents import Extent
+from gpumerge_cli.formats.input import SeekableInput
+from gpumerge_cli.formats.ranges import RangedSource, RangeItems
+from gpumerge_cli.formats.tables.cursor import batch_rows
+from gpumerge_cli.formats.tables.items import Form
+from gpumerge_cli.formats.tables.references import references, row_of
+from gpumerge_cli.formats.tables.row_sources import OpenedTable, source_of
+from gpumerge_cli.formats.tables.runs import SpilledRows
+from gpumerge_cli.formats.tables.table import Table, arrow_errors, reading
+from gpumerge_cli.order.key_types import ItemType
+from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
+from gpumerge_cli.order.rules import NUL
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
+
+_BATCH_BYTES = 4 << 20
+"""Bytes of keys that are decoded at once."""
+_BLOCK = 1 << 20
+"""Rows of a group whose items are made at once for a search, at most."""
+_KEPT = 4
+"""Blocks of items that are kept, for the next search."""
+
+
+class TableRanges(RangedSource):
+    """The rows of a table, whose positions are their numbers. See RangedSource.
+
+    number: of the table, in references. origin: has its file, which this source takes over.
+    """
+
+    def __init__(self, number: int, origin: OpenedTable, form: Form, order: FixedRowOrder | TextRowOrder) -> None:
+        self.name = origin.name
+        self.size = origin.table.rows
+        self.dtype: Dtype | None = ItemType("V", order.item_bytes) if form.is_fixed else None
+        self.table: Table = origin.table
+        self._number = number
+        self._origin = origin
+        self.form = form
+        """That of its items."""
+        self._order = order
+        self._columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
+        self._kept: OrderedDict[int, _Block] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def tag(self) -> str:
+        """See Source."""
+        return self._origin.file.tag
+
+    @property
+    def extent(self) -> Extent | None:
+        """See Source: the place of the whole file."""
+        return self._origin.file.extent(0, self._origin.file.size)
+
+    def item_at(self, start: int) -> bytes:
+        group = bisect_right(self.table.starts, start) - 1
+        low, end = self.table.starts[group : group + 2]
+        low += (start - low) // _BLOCK * _BLOCK
+        with self._lock:
+            if low not in self._kept:
+                pieces = list(self._items(self.table, low, min(low + _BLOCK, end)))
+                self._kept[low] = _Block(low, pieces, self._order.item_bytes)
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(low)
+            return self._kept[low].item(start)
+
+    def item_before(self, start: int) -> bytes:
+        return self.item_at(start - 1)
+
+    def item_start(self, position: int) -> int:
+        return min(max(0, position), self.size)
+
+    def item_end(self, start: int) -> int:
+        return start + 1
+
+    def start_before(self, position: int) -> int:
+        """See RangedSource."""
+        return position - 1
+
+    def location(self, start: int) -> str:
+        """See Source."""
+        return f"{self.name}: {self.table.place(start)}"
+
+    def count(self, stop: int | None = None) -> int:
+        """See Source."""
+        return self.size if stop is None else stop
+
+    def items(self, low: int, high: int) -> RangeItems:
+        """See RangedSource."""
+        first = max(0, low - 1)  # the row ahead of the range, too
+
+        def write(out: IO[bytes]) -> None:
+            for items in self._items(self.table.again(), first, high):
+                out.write(items)
+
+        source = source_of(self._origin.file.beside(write), self.form, self._order, self._origin)
+        return RangeItems(source, source.item_end(0) if first < low else 0)
+
+    def _items(self, table: Table, low: int, high: int) -> Iterator[Any]:
+        """The items of rows, in pieces. Raises InputError."""
+        at = low
+        for batch in _rows_of(table, self._columns, low, high):
+            with arrow_errors(self.name):
+                items = self.form.items(batch, references(self._number, at, batch.num_rows))
+            yield items
+            at += batch.num_rows
+
+    def rows(self, low: int, high: int) -> Iterator[Any]:
+        """The rows of a range, in batches. Raises InputError."""
+        return _rows_of(self.table.again(), None, low, high)
+
+    def stored(self, items: Bytes) -> Bytes:
+        """See RangedSource: rows are gathered, see Written."""
+        raise NotImplementedError
+
+    def position_of(self, made: RangeItems, low: int, start: int) -> int:
+        """See RangedSource."""
+        return row_of(made.source.item_at(start), self._order.item_bytes)
+
+    def run(self, file: SeekableInput, number: int, order: Order) -> TableRanges:
+        """See RangedSource."""
+        assert isinstance(order, FixedRowOrder | TextRowOrder), "of rows"
+        return TableRanges(number, OpenedTable(file, SpilledRows.of(file)), Form.of_order(order), order)
+
+    def check_unchanged(self) -> None:
+        """See Source."""
+        self._origin.file.check_unchanged()
+
+    def close(self) -> None:
+        """See Source."""
+        self._origin.file.close()
+
+
+def _rows_of(table: Table, columns: list[str] | None, low: int, high: int) -> Iterator[Any]:
+    """The rows of a range with these columns, None for all, in batches. Raises InputError."""
+    if low >= high:
+        return
+    group = bisect_right(table.starts, low) - 1
+    at = table.starts[group]
+    for batch in reading(table.name, table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))):
+        start, stop = max(low, at), min(high, at + batch.num_rows)
+        if start < stop:
+            yield batch.slice(start - at, stop - start)
+        at += batch.num_rows
+        if at >= high:
+            return
+    what = f"it ends at row {at}, and says that it has {table.rows}"
+    raise InputError(what, where=table.name, way_out="copy or write it again")
+
+
+class _Block:
+    """The items of neighbouring rows. first: the first one. item_bytes: see references_of."""
+
+    def __init__(self, first: int, pieces: Sequence[Any], item_bytes: int) -> None:
+        self._first = first
+        self._data = b"".join(memoryview(piece).cast("B") for piece in pieces)
+        self._item_bytes = item_bytes
+        if not item_bytes:
+            self._ends = np.flatnonzero(np.frombuffer(self._data, np.uint8) == NUL)
+
+    def item(self, row: int) -> bytes:
+        """The item of a row, without the end of a line."""
+        at = row - self._first
+        if self._item_bytes:
+            return self._data[at * self._item_bytes : (at + 1) * self._item_bytes]
+        return self._data[int(self._ends[at - 1]) + 1 if at else 0 : int(self._ends[at])]
