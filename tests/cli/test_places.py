@@ -106,6 +106,23 @@ def test_formats(rule: str, command: str, suffix: str, seed: int) -> None:
         assert read(f"out0.{suffix}") + read(f"out1.{suffix}") == expected
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_nulls_are_equal(suffix: str) -> None:
+    write, read, field = FORMATS[suffix]
+    for name, rows in (("a", [(1, "x"), (None, "y")]), ("b", [(1, "z"), (2, "v"), (None, "w")])):
+        write(f"{name}.{suffix}", rows)
+    expected: dict[str, list[Any]] = {
+        "--unique": [(1, "x"), (2, "v"), (None, "y")],
+        "--unique=last": [(1, "z"), (2, "v"), (None, "w")],
+        "--only=duplicates": [(1, "x"), (None, "y")],
+        "--only=all-duplicates": [(1, "x"), (1, "z"), (None, "y"), (None, "w")],
+        "--only=singles": [(2, "v")],
+    }
+    for rule, rows in expected.items():
+        assert invoke(["merge", "-q", "--field", field, rule, f"a.{suffix}", f"b.{suffix}", "-o", f"out.{suffix}"]) == 0
+        assert read(f"out.{suffix}") == rows
+
+
 @pytest.mark.parametrize("command", ["merge", "sort", "sort -m"])
 @pytest.mark.parametrize("rule", [rule for rule in RULES if "all" not in rule])
 def test_counts_and_names_stand_beside_the_item_that_is_kept(rule: str, command: str, seed: int) -> None:

@@ -74,6 +74,16 @@ def test_numbers(equals: Equals, sorts: bool, small_chunks: None, tmp_path: Path
 
 
 @pytest.mark.parametrize("equals", RULES)
+def test_nans_and_zeros_are_equal(equals: Equals, sorts: bool, tmp_path: Path, write: Write) -> None:
+    runs = [np.array([-0.0, 1.0, np.nan]), np.array([0.0, 0.0, 2.0, -np.nan])]
+    done(equals, sorts, [write(f"{at}.f64", run) for at, run in enumerate(runs)], tmp_path / "out.f64", Items())
+    order = [runs[0][0], *runs[1][:2], runs[0][1], runs[1][2], runs[0][2], runs[1][3]]
+    wanted = kept(equals, [[*enumerate(order)]], key=lambda one: (one[1] != one[1], one[1] == one[1] and one[1]))
+    expected = np.array([order[at] for (at, _), _ in wanted])
+    assert (tmp_path / "out.f64").read_bytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("equals", RULES)
 def test_lines_and_records(equals: Equals, sorts: bool, small_chunks: None, tmp_path: Path, seed: int) -> None:
     """Equal keys have other bytes behind them, which say the input and the place in it."""
     print("seed", seed)
