@@ -12,6 +12,7 @@ from gpumerge_cli.arrays.sorting import sort as sort
 from gpumerge_cli.arrays.table_calls import merge_tables as merge_tables
 from gpumerge_cli.arrays.table_calls import sort_table as sort_table
 from gpumerge_cli.arrays.text_key import TextKey as TextKey
+from gpumerge_cli.arrays.uniques import unique as unique
 from gpumerge_cli.cli.file_calls import check_files as check_files
 from gpumerge_cli.cli.file_calls import merge_files as merge_files
 from gpumerge_cli.cli.file_calls import sort_files as sort_files

@@ -58,7 +58,8 @@ def test_keys_at_the_edges_of_their_dtypes(drawn: tuple[list[Any], bool]) -> Non
     assert found.tolist() == [*counts.values()]
     other = SimpleNamespace(**{name: getattr(np, name) for name in dir(np) if not name.startswith("_")})
     assert all(
-        np.array_equal(*each) for each in zip(counting._counted(other, whole, [], whole)[1:], [found], strict=True)
+        np.array_equal(*each)
+        for each in zip(counting._counted(other, whole, [], whole, "first")[1:], [found], strict=True)
     )
 
 

@@ -110,5 +110,5 @@ def test_counts_of_keys_that_are_there(stream_of: list[int]) -> None:
     from gpumerge_cli.arrays.counting import counted
 
     with pytest.raises(UsageError, match="the current stream is of GPU 1"):
-        counted(OnGpu(3), None, 1, moved=False)
+        counted(OnGpu(3), None, 1, "first", moved=False)
     assert gpumerge_cli.sort(np.array([2, 1]), counts=True)[1].tolist() == [1, 1]

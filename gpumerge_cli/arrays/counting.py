@@ -1,35 +1,38 @@
-"""Counts of equal keys: the first of several equal keys stays, with their number."""
+"""Counts of equal keys: the first or the last of several equal keys stays, with their number."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
 
+if TYPE_CHECKING:
+    from gpumerge_cli.order.equals import Kept
 
-def counted(found: Any, keys: ArrayKeys | None, threads: int, *, moved: bool) -> Any:
+
+def counted(found: Any, keys: ArrayKeys | None, threads: int, keep: Kept, *, moved: bool) -> Any:
     """(keys, counts), or (keys, values, counts), of sorted keys, or of (keys, values) if `moved`.
 
     found: NumPy's or CuPy's arrays; waits for a GPU. keys: of the items; None if these are their own keys. threads: of
-    the host, for text. Counts are int64.
+    the host, for text. keep: the one of several equal keys that stays. Counts are int64.
     """
     items, *values = found if moved else (found,)
     if not is_cupy(items):
         compared = items if keys is None else keys.comparable([items], threads)[0]
-        return _counted(np, items, values, compared)
+        return _counted(np, items, values, compared, keep)
     import cupy
 
     from gpumerge_cli.backends.gpu.streams import calls_on, check_waiting, current_stream
 
     with calls_on(items.device):
         check_waiting(current_stream(), "a call with counts")
-        return _counted(cupy, items, values, items if keys is None else keys_in(items, keys.path))
+        return _counted(cupy, items, values, items if keys is None else keys_in(items, keys.path), keep)
 
 
-def _counted(xp: Any, items: Any, values: list[Any], compared: Any) -> tuple[Any, ...]:
+def _counted(xp: Any, items: Any, values: list[Any], compared: Any, keep: Kept) -> tuple[Any, ...]:
     """See counted. compared: the items' keys, or images of these."""
     new = xp.ones(len(compared), bool)
     here, ahead = compared[1:], compared[:-1]
@@ -38,4 +41,5 @@ def _counted(xp: Any, items: Any, values: list[Any], compared: Any) -> tuple[Any
         new[1:] &= (here == here) | (ahead == ahead)
     first = xp.flatnonzero(new)
     counts = xp.diff(xp.append(first, len(compared)))
-    return (items[first], *(rows[first] for rows in values), counts.astype(np.int64, copy=False))
+    kept = first if keep == "first" else first + counts - 1
+    return (items[kept], *(rows[kept] for rows in values), counts.astype(np.int64, copy=False))

@@ -15,6 +15,7 @@ from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import PreparedOperation
+    from gpumerge_cli.order.equals import Kept
 
 
 def run_call(
@@ -24,12 +25,13 @@ def run_call(
     *,
     usual: PreparedOperation | None,
     counts: bool = False,
+    keep: Kept = "first",
     equals: Equals = Equals.ALL,
 ) -> Any:
     """The result of a call, as users get it: the keys, (keys, values), or an answer; counts come last.
 
     work: carries it out. usual: the operation, if nothing but `options` changes it, so that a prepared call may carry
-    it out. counts: see wants_counts. equals: the items of the result. Errors: see merge.
+    it out. counts: see wants_counts. keep: see counted. equals: the items of the result. Errors: see merge.
     """
     values, key, descending, out, backend, _, threads, check, _, text = options
     if descending is not False:
@@ -39,10 +41,10 @@ def run_call(
     if usual is not None and plain and backend in ("auto", "gpu"):
         found = run_prepared(usual, arrays, descending, out, values)
         if found is not None:
-            return counted(found, None, 1, moved=values is not None) if counts else found
+            return counted(found, None, 1, keep, moved=values is not None) if counts else found
     call = Call.of(arrays, options, equals)
     on = DeviceCall(call) if call.on_device else HostCall(call)
     if call.options.check and (disorder := on.first_disorder()) is not None:
         raise call.disorder(*disorder)
     found = work(on)
-    return counted(found, call.keys, call.threads, moved=values is not None) if counts else found
+    return counted(found, call.keys, call.threads, keep, moved=values is not None) if counts else found

@@ -243,8 +243,10 @@ def option_values(key: str, value: Any, option: JobOption) -> list[JobValue] | N
         value = option.bare
     values = value if option.kind == "list" and isinstance(value, list) else [value]
     if option.kind == "switch":
-        if not isinstance(value, bool):
-            raise UsageError(f"{key} is true or false, not {_shown(value)}", way_out=f"write {key} = true")
+        if not isinstance(value, bool) and value not in option.words:
+            known = "".join(f", {word!r}" for word in option.words)
+            known = f"true, false{known}" if known else "true or false"
+            raise UsageError(f"{key} is {known}, not {_shown(value)}", way_out=f"write {key} = true")
     elif any(isinstance(each, bool) or not isinstance(each, str | int | float) for each in values):
         raise UsageError(f"{key} takes a value, not {_shown(value)}", way_out="write a number or a text")
     return values

@@ -30,6 +30,8 @@ class JobOption:
     work, or any path."""
     bare: str = ""
     """The value of an option that may be given without one, as a job gives it by `true`."""
+    words: tuple[str, ...] = ()
+    """The words that a switch takes in place of `true`."""
 
 
 @dataclass(frozen=True)

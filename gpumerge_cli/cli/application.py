@@ -65,7 +65,7 @@ def _apart(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     for one in scan(_OWN, left):
         if isinstance(one, Operand):
             return own, [one.text, *left]
-        own.append(f"{one.written}={one.value}" if one.option.takes_value else one.written)
+        own.append(f"{one.written}={one.value}" if isinstance(one.value, str) else one.written)
     return own, []
 
 

@@ -108,7 +108,10 @@ def _options(operation: str) -> dict[str, JobOption]:
         off = None if row.takes_value or operation == "sort" else row.off or f"no-{row.name}"
         file: FileUse | None = ("report" if row.neutral else "written") if row.written else _FILES.get(row.kind)
         bare = str(row.implied) if row.value_is_optional else ""
-        option = JobOption(kind, off, None if row.name == "files0-from" else file, bare)  # whose names are inputs
+        words = () if row.takes_value else row.choices
+        option = JobOption(
+            kind, off, None if row.name == "files0-from" else file, bare, words
+        )  # whose names are inputs
         found |= dict.fromkeys((row.name, *row.aliases), option)
     return found
 

@@ -68,8 +68,8 @@ def _bash_options(command: Command) -> Iterator[str]:
     values: dict[tuple[str, bool, str], list[str]] = {}
     for option in command.options:
         kind = _kind(option)
-        if option.takes_value:
-            names_of = values.setdefault((kind, option.value_is_optional, " ".join(option.choices)), [])
+        if option.takes_value or option.may_have_value:
+            names_of = values.setdefault((kind, option.may_have_value, " ".join(option.choices)), [])
             names_of += _names_with_value(option)
     if not values:
         return
@@ -83,9 +83,9 @@ def _bash_options(command: Command) -> Iterator[str]:
 
 def _names_with_value(option: Option) -> tuple[str, ...]:
     """The names of an option that a value follows."""
-    if not option.takes_value:
-        return ()
-    return option.names[:1] if option.value_is_optional else option.names
+    if option.may_have_value:
+        return option.names[:1]
+    return option.names if option.takes_value else ()
 
 
 def _kind(option: Option) -> str:
@@ -148,9 +148,9 @@ def _zsh_option(option: Option) -> Iterator[str]:
     with_value = _names_with_value(option)
     for name in names:
         value = f":{metavar}:{action}" if name in with_value else ""
-        if value and option.value_is_optional:
+        if value and option.may_have_value:
             value = ":" + value
-        ending = "" if not value else "=-" if option.value_is_optional else "=" if name.startswith("--") else "+"
+        ending = "" if not value else "=-" if option.may_have_value else "=" if name.startswith("--") else "+"
         yield _quoted(f"{alone}{name}{ending}[{help}]{value}")
 
 
@@ -182,10 +182,10 @@ _FISH_ACTIONS = {"file": "-rF", "folder": "-xa '(__fish_complete_directories)'",
 def _fish_option(option: Option, condition: str) -> str:
     names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
     kind = _kind(option)
-    if not option.takes_value:
-        value = ""
-    elif option.value_is_optional:
+    if option.may_have_value:
         value = f" -fa {_quoted(' '.join(option.choices))}"
+    elif not option.takes_value:
+        value = ""
     elif kind == "words":
         value = f" -xa {_quoted(' '.join(option.choices))}"
     elif kind == "program":

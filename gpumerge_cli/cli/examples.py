@@ -9,6 +9,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge merge --field amount:n monday.csv tuesday.csv", "Merge CSV by a column of the header, as numbers."),
         ("gpumerge merge --time web1.log app.log syslog -o all.log", "Merge logs by time, each in its own form."),
         ("gpumerge merge --unique a.i32 b.i32 -o distinct.i32", "Merge, and keep one of several equal items."),
+        ("gpumerge merge --field amount:n --unique=last monday.csv tuesday.csv", "Keep the last of equal keys."),
         ("gpumerge merge web1.log web2.log --head 1", "Write the first line of the merge, and read little more."),
         ("gpumerge merge a.i32 b.i32 --compare", "Check and time every kernel on these files."),
         ("gpumerge merge a.i32 b.i32 --memory 256M --report r.json -o merged.i32", "Merge in 256 MiB. Write a report."),

@@ -86,7 +86,7 @@ def format_option(option: Option) -> str:
     names = ", ".join((*option.shown_names, *option.off_names))
     if not option.letter:
         names = f"    {names}"
-    if option.value_is_optional:
+    if option.may_have_value:
         return f"{names}[={option.metavar}]"
     return f"{names} {option.metavar}" if option.takes_value else names
 

@@ -36,12 +36,13 @@ from gpumerge_cli.cli.parse import parse_count
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.key_kinds import KINDS
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.units import parse_size
 
 if TYPE_CHECKING:
+    from gpumerge_cli.cli.options.typed import MergeOptions, SortOptions
     from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
@@ -207,6 +208,14 @@ def parse_group_size(text: str) -> GroupSize:
     if not found.rows and not found.nbytes:
         raise UsageError(f"--row-group-size {text}: a group holds a row at least", way_out="write 500000 or 64M")
     return found
+
+
+def rule_of(options: MergeOptions | SortOptions) -> Equals:
+    """The equal items that go out. Raises UsageError for counts of items of which all go out."""
+    if options.counts and options.only == "all-duplicates":
+        what = "--only all-duplicates writes each of several equal items, so it has no counts"
+        raise UsageError(what, way_out="use --only duplicates, or leave the counts out")
+    return Equals.of(options.unique or options.counts, options.only)
 
 
 def margin_of(options: CountOptions) -> Margin | None:

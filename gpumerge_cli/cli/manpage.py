@@ -89,9 +89,9 @@ def _options(command: Command) -> Iterator[str]:
 
 def _names(option: Option) -> str:
     names = [f"\\fB{_text(name)}\\fR" for name in (*option.shown_names, *option.off_names)]
-    if option.takes_value:
+    if option.takes_value or option.may_have_value:
         value = f"=\\fI{_text(option.metavar)}\\fR"
-        names[len(option.shown_names) - 1] += f"[{value}]" if option.value_is_optional else value
+        names[len(option.shown_names) - 1] += f"[{value}]" if option.may_have_value else value
     return ", ".join(names)
 
 

@@ -70,8 +70,8 @@ def _listed(names: list[str]) -> str:
 
 def _written(option: Option) -> str:
     names = [*option.shown_names, *option.off_names]
-    if option.takes_value:
-        value = f"[={option.metavar}]" if option.value_is_optional else f" {option.metavar}"
+    if option.takes_value or option.may_have_value:
+        value = f"[={option.metavar}]" if option.may_have_value else f" {option.metavar}"
         names[len(option.shown_names) - 1] += _cell(value)
     return ", ".join(f"`{name}`" for name in names)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.comparing import run_comparison
-from gpumerge_cli.cli.job_parts import file_names, items_of, job_to_output, launch_of, margin_of, resources
+from gpumerge_cli.cli.job_parts import file_names, items_of, job_to_output, launch_of, margin_of, resources, rule_of
 from gpumerge_cli.cli.messages import print_report
 from gpumerge_cli.cli.options.groups import MergingOptions
 from gpumerge_cli.cli.options.typed import JoinOptions, MergeOptions
 from gpumerge_cli.cli.perform import progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, Operation, RankRange
@@ -42,7 +41,7 @@ def job_of(options: MergeOptions) -> Job:
 
     operation = Operation(
         check=options.check,
-        equals=Equals.of(options.unique or options.counts),
+        equals=rule_of(options),
         ranks=_head_or_tail(options),
         margin=margin_of(options),
         launch=replace(launch_of(options), fan_in=options.fan_in, transfer=options.transfer),

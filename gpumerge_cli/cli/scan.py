@@ -150,6 +150,8 @@ def _long(row: Command, word: str, left: deque[str]) -> OptionValue:
     name = written if written in names else _completed(row, written)
     option, is_on = names[name]
     if not option.takes_value:
+        if equals and option.choices and is_on:
+            return OptionValue(option, value, name)
         if equals:
             raise UsageError(f"{written} takes no value", way_out=f"see {row.path} --help")
         return OptionValue(option, is_on, name)

@@ -248,7 +248,7 @@ def _is_plain(option: Option, text: str) -> bool:
 
 def _from_text(option: Option, setting: Setting) -> SetValue:
     text = str(setting.value)
-    if option.kind == "flag":
+    if option.kind == "flag" and text not in option.choices:
         if text.lower() not in (*_TRUE, *_FALSE):
             raise UsageError(f"${setting.source} must be true or false", where=setting.source, way_out="write 1 or 0")
         return text.lower() in _TRUE
@@ -269,7 +269,7 @@ def _from_toml(option: Option, setting: Setting) -> SetValue:
     read: list[str | int] = []
     for value in values:
         if option.kind == "flag":
-            fits, expected, example = isinstance(value, bool), "true or false", "true"
+            fits, expected, example = isinstance(value, bool) or value in option.choices, _switched(option), "true"
         elif option.kind in ("number", "files"):
             fits, expected, example = type(value) is int, "a whole number", "1"
         else:
@@ -284,6 +284,11 @@ def _from_toml(option: Option, setting: Setting) -> SetValue:
             raise UsageError(f"{setting.name} holds a NUL", where=setting.source, way_out="leave it out")
         read.append(str(value) if option.kind == "text" else value)
     return read if option.multiple else read[0]
+
+
+def _switched(option: Option) -> str:
+    """The values of a switch in words."""
+    return ", ".join(["true", "false", *map(repr, option.choices)]) if option.choices else "true or false"
 
 
 def _shown(value: object) -> str:

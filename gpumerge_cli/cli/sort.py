@@ -19,6 +19,7 @@ from gpumerge_cli.cli.job_parts import (
     options_of_lines,
     record_options,
     resources,
+    rule_of,
 )
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.messages import print_message, tell_of_suffix
@@ -129,7 +130,7 @@ def _underlining(command: SortCommand) -> Callable[[bytes], bytes]:
 
     from gpumerge_cli.cli.gnu_debug import underlined
 
-    return partial(underlined, command.order, command.options.unique)
+    return partial(underlined, command.order, bool(command.options.unique))
 
 
 def _inputs(command: SortCommand) -> tuple[str, ...]:
@@ -161,7 +162,7 @@ def _check(command: SortCommand) -> int:
     from gpumerge_cli.engine.job import Job, Operation
 
     try:
-        operation = Operation("check", equals=Equals.of(command.options.unique))
+        operation = Operation("check", equals=Equals.of(bool(command.options.unique)))
         job = Job(_inputs(command), _items(command), operation, resources=_resources(command))
         run_job(job)
     except DisorderError as error:
@@ -225,11 +226,11 @@ def _operation(command: SortCommand, items: Items) -> Operation:
     from gpumerge_cli.launch import LaunchRequest, SortRequest
 
     options = command.options
-    equals, margin = Equals.of(options.unique or options.counts), margin_of(options)
+    equals, margin = rule_of(options), margin_of(options)
     if command.mode != "merge":
         sort = SortRequest(options.algorithm or "auto", LaunchRequest(options.kernel, fan_in=options.fan_in))
         return Operation("sort", equals, margin=margin, launch=sort)
-    lenient = items.lines is not None and margin is None
+    lenient = items.lines is not None and margin is None and equals in (Equals.ALL, Equals.FIRST)
     launch = LaunchRequest(options.kernel)  # the other launch options are for sorts
     return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)
 

@@ -109,7 +109,7 @@ def read_value(option: Option, value: WrittenValue, written: str = "") -> Value:
     if isinstance(value, bool):
         return value
     text, written = value, written or option.names[0]
-    if option.choices and not option.gnu and text not in option.choices:
+    if option.choices and not (option.gnu and option.takes_value) and text not in option.choices:
         way_out = did_you_mean(text, option.choices, f"use {', '.join(option.choices)}")
         raise UsageError(f"{written}: invalid value {quoted_value(text)}", way_out=way_out)
     if option.kind == "files":

@@ -23,6 +23,7 @@ from gpumerge_cli.engine.executor import ReadyWorkers, RunPlan
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.local_sorts import run_dtype
+from gpumerge_cli.engine.margins import by_cpu
 from gpumerge_cli.engine.outcome import WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.passes import Pass
@@ -50,6 +51,8 @@ class Cluster(Workers):
         """See Executor."""
         if job.operation.kind != "check" and job.operation.by_groups:
             raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
+        if job.resources.backend == "gpu" and (why := by_cpu(job)):
+            raise UsageError(why, way_out="leave --backend gpu out")
         if job.operation.margin is not None:
             raise UsageError("--source: the column is made by one machine", way_out="leave --cluster out")
         if job.operation.kind == "sort" and job.resources.compress_program is not None:

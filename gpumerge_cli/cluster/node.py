@@ -335,6 +335,6 @@ def _await(path: str, what: str, way_out: str) -> None:
 def _backend(work: Pass) -> Backend:
     """The backend of a worker: that of the job's options where it has a GPU to use, else the CPU's."""
     on = work.job.resources
-    if not has_gpu():
+    if not has_gpu() or work.equals.is_for_cpu:
         return select.host()
     return select.select(on.backend, on.device, work.order, work.nbytes, sorts=work.sorts).backend

@@ -63,6 +63,7 @@ class Workers:
             members.append(RemoteWorker(f"worker {names[address]}", one.threads, there))
         backend = work.job.resources.backend
         gpus = any(one.gpu for one in self.statuses.values()) and backend != "cpu" and work.order.gpu
+        gpus = gpus and not work.equals.is_for_cpu
         if backend == "gpu" and not gpus:
             raise ClusterError(
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"

@@ -64,7 +64,8 @@ class Local:
             # A device may take a while to start; meanwhile room is taken.
             output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
             # No GPU has been measured on counts of files.
-            backend = "cpu" if job.operation.margin is not None and on.backend == "auto" else on.backend
+            of_cpu = job.operation.margin is not None or job.operation.equals.is_for_cpu
+            backend = "cpu" if of_cpu and on.backend == "auto" else on.backend
             alone = select_for_sort(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
             clock.start()
             return LocalTeam(job, _alone(alone.backend, alone.why, alone.expected), output)
@@ -89,7 +90,7 @@ LOCAL: Local = Local()
 def choice_of(job: Job, inputs: Inputs, nbytes: int) -> Choice:
     """The backends that are to do a merge, a set or a join of `nbytes`. Raises UsageError or DeviceError."""
     on = job.resources
-    more = job.operation.equals.groups or job.operation.margin is not None
+    more = job.operation.equals.groups or job.operation.equals.is_for_cpu or job.operation.margin is not None
     if more and on.backend == "auto":  # no GPU has been measured on sets of files
         chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
         return replace(chosen, why=by_cpu(job) or _BY_CPU)

@@ -102,11 +102,13 @@ def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:
 
 
 def by_cpu(job: Job) -> str:
-    """Why the CPU does a job whose equal items lie in one chunk; "" if a GPU can do it, too."""
+    """Why the CPU does a job with a rule for equal items or a margin; "" if a GPU can do it, too."""
     if job.operation.join is not None:
         return made_by_cpu("joins")
     if job.items.lines is not None and not job.items.lines.gpu:
         return made_by_cpu("orders by a locale" if job.items.lines.by_locale else "orders by such keys")
+    if job.operation.equals.is_for_cpu:
+        return made_by_cpu("outputs of last items, duplicates or singles")
     margin = job.operation.margin
     if margin is not None and margin.title is not None:
         return made_by_cpu("columns of sources")

@@ -14,8 +14,15 @@ from typing import Literal
 from gpumerge_cli.dataclass import dataclass, replace
 
 # The bits of kernels/equals.h, which explains them.
-EQUAL, ONLY_A, ONLY_B, SET, DISTINCT, FIRST, CONTINUED = 1, 2, 4, 8, 16, 32, 64
-_JOIN = 128  # no kernel of merges or sorts sees it
+EQUAL, ONLY_A, ONLY_B, SET, DISTINCT = 1, 2, 4, 8, 16
+SINGLE, LAST_OF, FIRST_OF, INNER, CONTINUED, FOLLOWED = 32, 64, 128, 256, 512, 1024
+FIRST, BY_PLACE = SINGLE | FIRST_OF, SINGLE | LAST_OF | FIRST_OF | INNER
+_JOIN = 2048  # no kernel of merges or sorts sees it
+
+Kept = Literal["first", "last"]
+"""The item that stands for several equal ones, in the stable order of a merge."""
+Only = Literal["duplicates", "all-duplicates", "singles"]
+"""The items that --only writes: the first of several equal ones; all of several; or those that equal no other."""
 
 
 @unique
@@ -29,6 +36,10 @@ class Equals(Enum):
     FIRST = FIRST
     FIRST_CONTINUED = FIRST | CONTINUED
     """As FIRST, but items that equal the chunk's first one went out before."""
+    LAST = SINGLE | LAST_OF
+    DUPLICATES = FIRST_OF
+    ALL_DUPLICATES = FIRST_OF | INNER | LAST_OF
+    SINGLES = SINGLE
     UNION = SET | EQUAL | ONLY_A | ONLY_B
     INTERSECT = SET | EQUAL
     DIFFERENCE = SET | ONLY_A
@@ -40,9 +51,11 @@ class Equals(Enum):
     JOIN = _JOIN
 
     @classmethod
-    def of(cls, unique: bool) -> Equals:
-        """The value that --unique asks for, or that holds without it."""
-        return cls.FIRST if unique else cls.ALL
+    def of(cls, unique: bool | Kept, only: Only | None = None) -> Equals:
+        """The value that --unique or --only asks for, or that holds without them. unique: True keeps the first one."""
+        if only is not None:
+            return cls[only.replace("-", "_").upper()]
+        return cls.LAST if unique == "last" else cls.FIRST if unique else cls.ALL
 
     @classmethod
     def of_sets(cls, name: str, *, distinct: bool) -> Equals:
@@ -53,6 +66,11 @@ class Equals(Enum):
     def keeps_all(self) -> bool:
         """Whether all items are written, so that each chunk's place in the output is known ahead."""
         return self is Equals.ALL
+
+    @property
+    def is_for_cpu(self) -> bool:
+        """Whether only the CPU carries it out: rules for the places of equal items, but for FIRST."""
+        return bool(self.value & BY_PLACE) and self.value & BY_PLACE != FIRST
 
     @property
     def is_set(self) -> bool:
@@ -90,9 +108,8 @@ class Equals(Enum):
         counts: the number of these items that each input holds, one or more inputs. This is the plain form of the
         rules.
         """
-        if self is Equals.FIRST:
-            first = next((at for at, count in enumerate(counts) if count), -1)
-            return [(0, int(at == first)) for at in range(len(counts))]
+        if self.value & BY_PLACE:
+            return _part([(0, count) for count in counts], *self._places(sum(counts)))
         if not self.is_set:
             return [(0, count) for count in counts]
         if self.is_distinct:
@@ -103,6 +120,14 @@ class Equals(Enum):
             low, high = (0 if self.value & EQUAL else pairs), (None if self.value & ONLY_A else pairs)
             ranges = [*_part(ranges, low, high), (pairs if self.value & ONLY_B else count, count)]
         return [(start, stop) if start < stop else (0, 0) for start, stop in ranges]
+
+    def _places(self, count: int) -> tuple[int, int]:
+        """The range that a rule of places keeps of `count` equal items."""
+        if count < 2:
+            return 0, count if self.value & SINGLE else 0
+        if not self.value & (FIRST_OF | LAST_OF):
+            return 0, 0
+        return 0 if self.value & FIRST_OF else count - 1, count if self.value & LAST_OF else 1
 
 
 _LEAST_COUNT = 8  # bytes of a count and its blank; a longer count has many more lines behind it

@@ -259,7 +259,7 @@ def _dropped(report: MergeReport) -> str:
         return ""
     of_compare = "that share a line with equal ones, or are in no column that is shown"
     of_set = of_compare if report.kind == "compare" else f"that the {report.kind} leaves out"
-    which = "that equal one ahead of them" if report.kind in ("merge", "sort") else of_set
+    which = "that the rule for equal items leaves out" if report.kind in ("merge", "sort") else of_set
     return f"{format_count(report.dropped)} items {which}"
 
 

@@ -58,7 +58,8 @@ public:
     // the item directly ahead of one of the ranges.
     Equals look_ahead()
     {
-        if (!spec_.check && spec_.equals != FIRST) return static_cast<Equals>(spec_.equals);
+        const bool by_places = (spec_.equals & BY_PLACE) != 0;
+        if (!spec_.check && !by_places) return static_cast<Equals>(spec_.equals);
         Window windows[2];  // one holds the greatest item so far, which may be a long line; the other is free
         Bytes greatest{nullptr, 0};
         int free = 0;
@@ -68,11 +69,11 @@ public:
         for (int64_t input = 0; input < spec_.inputs; at += length(input), ++input) {
             Items items(spec_.sources[input], workspace_.order, input, windows[free]);
             const Bytes first = length(input) > 0 ? items.key_in(at, length(input)) : Bytes{nullptr, 0};
-            const bool ahead = start(input) > 0 && (spec_.equals == FIRST || length(input) > 0);
+            const bool ahead = start(input) > 0 && (by_places || length(input) > 0);
             const int64_t before = ahead ? items.start_before(start(input)) : 0;
             if (ahead && length(input) > 0 && spec_.check && items.compare(before, first) > 0)
                 throw Fault{DISORDER, {0, input, start(input)}};
-            if (spec_.equals != FIRST) continue;
+            if (!by_places) continue;
             if (length(input) > 0 && (least.at == nullptr || items.compare_keys(first, least) < 0)) least = first;
             if (ahead && (!any_ahead || items.compare(before, greatest) > 0)) {
                 greatest = items.key(before);
@@ -80,9 +81,13 @@ public:
                 any_ahead = true;
             }
         }
-        if (!any_ahead || least.at == nullptr) return static_cast<Equals>(spec_.equals);
-        const Items items(spec_.sources[0], workspace_.order, 0, windows[free]);
-        return items.compare_keys(greatest, least) < 0 ? FIRST : static_cast<Equals>(FIRST | CONTINUED);
+        if (!by_places) return static_cast<Equals>(spec_.equals);
+        bool continued = false;
+        if (any_ahead && least.at != nullptr) {
+            const Items items(spec_.sources[0], workspace_.order, 0, windows[free]);
+            continued = items.compare_keys(greatest, least) >= 0;
+        }
+        return static_cast<Equals>(spec_.equals | (continued ? CONTINUED : 0) | (is_followed() ? FOLLOWED : 0));
     }
 
     void upload() { workspace_.upload(lengths_.data(), spec_.inputs); }
@@ -130,6 +135,31 @@ public:
     }
 
 private:
+    // Whether an item behind the chunk equals one of it, for rules to which that matters. The least item behind it lies directly
+    // behind one of the ranges, and the greatest one of the chunk is the last one of a range.
+    bool is_followed() const
+    {
+        if ((spec_.equals & BY_PLACE) == FIRST) return false;
+        Window windows[2], window;
+        Bytes least{nullptr, 0};
+        int free = 0;
+        bool any_behind = false;
+        for (int64_t input = 0; input < spec_.inputs; ++input) {
+            if (stop(input) >= spec_.sources[input].size) continue;
+            Items items(spec_.sources[input], workspace_.order, input, windows[free]);
+            if (any_behind && items.compare(stop(input), least) >= 0) continue;
+            least = items.key(stop(input));
+            free = 1 - free;
+            any_behind = true;
+        }
+        for (int64_t input = 0; input < spec_.inputs && any_behind; ++input) {
+            if (length(input) == 0) continue;
+            Items items(spec_.sources[input], workspace_.order, input, window);
+            if (items.compare(items.start_before(stop(input)), least) >= 0) return true;
+        }
+        return false;
+    }
+
     static constexpr int64_t PART = 8 << 20;  // whole keys
 
     int64_t start(int64_t input) const { return spec_.ranges[2 * input]; }

@@ -10,6 +10,7 @@
 
 namespace {
 #include "../corank.cuh"
+#include "../places.cuh"
 #include "ladder.hpp"
 #include "keys_path.hpp"
 #include "walk.hpp"
@@ -71,7 +72,22 @@ int64_t drop_equals(Byte* bytes, int64_t count, bool like_first)
     return kept;
 }
 
-int64_t count_equals(const Byte* bytes, int64_t count, Byte* to, int64_t* equals)
+int64_t keep_places(Byte* bytes, int64_t count, Equals equals)
+{
+    Item* const items = items_at(bytes);
+    bool ahead = (equals & CONTINUED) != 0;
+    int64_t kept = 0;
+    for (int64_t at = 0; at < count; ++at) {
+        const Item item = items[at];
+        const bool behind = at + 1 < count ? !before(item, items[at + 1], NO_LINES) : (equals & FOLLOWED) != 0;
+        items[kept] = item;
+        kept += stays(equals, ahead, behind);
+        ahead = behind;
+    }
+    return kept;
+}
+
+int64_t count_equals(const Byte* bytes, int64_t count, Byte* to, int64_t* equals, Equals rule)
 {
     const Item* const items = items_at(bytes);
     Item* const out = items_at(to);
@@ -79,8 +95,9 @@ int64_t count_equals(const Byte* bytes, int64_t count, Byte* to, int64_t* equals
     for (int64_t at = 0, behind; at < count; at = behind) {
         const Item first = items[at];
         for (behind = at + 1; behind < count && !before(first, items[behind], NO_LINES);) ++behind;
-        out[kept] = first;
-        equals[kept++] = behind - at;
+        out[kept] = by_last(rule) ? items[behind - 1] : first;
+        equals[kept] = behind - at;
+        kept += group_stays(rule, behind - at);
     }
     return kept;
 }
@@ -138,4 +155,4 @@ int64_t bound(const Byte* bytes, int64_t count, uint64_t image, bool through)
 #define NAME(bits, kind, descending) NAME_OF(bits, kind, descending)
 extern const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING);
 const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {
-    co_rank_of, merge, first_disorder, drop_equals, count_equals, walk, walk_cut_at, images, bound};
+    co_rank_of, merge, first_disorder, drop_equals, keep_places, count_equals, walk, walk_cut_at, images, bound};

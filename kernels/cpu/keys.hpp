@@ -20,9 +20,11 @@ struct KeyFunctions {
     // Keeps the first of equal neighbours: moves these to the front, in place, and returns their number. like_first: leaves
     // out the first item and all items that equal it.
     int64_t (*drop_equals)(Byte* items, int64_t count, bool like_first);
-    // Moves the first of equal neighbours to out, which may be the items themselves. equals[i] becomes the number of those that
-    // equal out[i], itself included. Returns how many moved.
-    int64_t (*count_equals)(const Byte* items, int64_t count, Byte* out, int64_t* equals);
+    // Keeps the items that a rule of places says: moves these to the front, in place, and returns their number.
+    int64_t (*keep_places)(Byte* items, int64_t count, Equals equals);
+    // Moves one of equal neighbours to out, which may be the items themselves: the first one, or as `rule` says. equals[i]
+    // becomes the number of those that equal out[i], itself included. Returns how many moved.
+    int64_t (*count_equals)(const Byte* items, int64_t count, Byte* out, int64_t* equals, Equals rule);
     // Walks through A and B, and puts out what `equals` says: see ../sets.cuh. Returns the number of items that went out. `out`
     // has room for all. tile: the items that four sections share.
     int64_t (*walk)(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, int64_t tile, Equals equals);

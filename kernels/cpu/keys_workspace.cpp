@@ -51,7 +51,7 @@ public:
             const KeySets kind{keys_, launch};
             const Combining<KeySets> combining{kind, order.width, team, spare_, distinct_};
             const Run run = combining.combine(runs, equals, output.reserve(total_ * order.width));
-            return take(run.items, run.count);
+            return take(run.items, run.count, equals);
         }
         const bool once = std::count_if(runs.begin(), runs.end(), [](const Run& run) { return run.count > 0; }) <= 2;
         Byte* const out = once && place != nullptr ? place : output.reserve(total_ * order.width);
@@ -73,15 +73,18 @@ private:
     void finish(Byte* out, Equals equals)
     {
         const bool all = equals == KEEP_ALL || margin.kind == COUNT_APART;
-        const int64_t kept = all ? total_ : keys_.drop_equals(out, total_, (equals & CONTINUED) != 0);
-        take(out, kept);
+        const bool first = (equals & BY_PLACE) == FIRST;
+        const int64_t kept = all ? total_
+            : first              ? keys_.drop_equals(out, total_, (equals & CONTINUED) != 0)
+                                 : keys_.keep_places(out, total_, equals);
+        take(out, kept, equals);
     }
 
-    void take(const Byte* items, int64_t kept)
+    void take(const Byte* items, int64_t kept, Equals equals)
     {
         if (margin.kind == COUNT_APART) {
             Byte* const out = output.data();
-            kept = keys_.count_equals(items, kept, out, group_sizes.reserve(static_cast<size_t>(kept)));
+            kept = keys_.count_equals(items, kept, out, group_sizes.reserve(static_cast<size_t>(kept)), equals);
             items = out;
         }
         dropped = total_ - kept;

@@ -177,12 +177,14 @@ private:
         if (!(equals & SET)) kept_ = count_;
         if (beside().counts()) {
             Item* const out = merged_.data();
-            kept_ = count_equals(sorted_, kept_, out, lines_);
+            kept_ = count_equals(sorted_, kept_, out, equals, lines_);
             sorted_ = out;
             if (margin.kind == COUNT_APART) keep_numbers();
         } else if (margin.kind == COLUMNS_APART) keep_numbers();
-        else if (equals & FIRST)
+        else if ((equals & BY_PLACE) == FIRST)
             kept_ = drop_equals(merged_.data(), count_, (equals & CONTINUED) != 0, lines_);
+        else if (equals & BY_PLACE)
+            kept_ = keep_places(merged_.data(), count_, equals, lines_);
         finish(count_, gather);
     }
 

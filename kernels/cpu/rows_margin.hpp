@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../field_separator.cuh"
+#include "../places.cuh"
 
 class Beside {
 public:
@@ -195,17 +196,18 @@ private:
     unsigned char column_rooms_[COLUMN_COUNT][SHORT] = {};
 };
 
-// Moves the first of equal neighbours to out, which may be the rows themselves, each with the number of its equals as its
-// prefix. Returns how many there are.
-inline long long count_equals(const Item* rows, long long count, Item* out, const Lines& lines)
+// Moves one of equal neighbours to out, which may be the rows themselves, each with the number of its equals as its prefix: the
+// first one, or as `equals` says. Returns how many there are.
+inline long long count_equals(const Item* rows, long long count, Item* out, Equals equals, const Lines& lines)
 {
     long long kept = 0;
     for (long long at = 0; at < count;) {
         const Item first = rows[at];
         long long behind = at + 1;
         while (behind < count && !before(first, rows[behind], lines)) ++behind;
-        out[kept] = first;
-        out[kept++].prefix = static_cast<Word>(behind - at);
+        out[kept] = by_last(equals) ? rows[behind - 1] : first;
+        out[kept].prefix = static_cast<Word>(behind - at);
+        kept += group_stays(equals, behind - at);
         at = behind;
     }
     return kept;

@@ -1,6 +1,8 @@
 // Merges rows in four chains at once, checks their order, and drops equals. Needs corank.cuh with ROWS.
 #pragma once
 
+#include "../places.cuh"
+
 // Takes the next item of a merge. Arithmetic, not a branch, decides which item it is, because processors cannot predict it.
 // Ties for which text must be read are rare enough for a branch.
 __attribute__((always_inline)) inline void step(const Item*& a, const Item*& b, Item* out, const Lines& lines)
@@ -124,6 +126,21 @@ inline long long drop_equals(Item* rows, long long count, bool ahead, const Line
         rows[kept] = row;
         kept += differs;
         last = row;
+    }
+    return kept;
+}
+
+// Keeps the items that `equals` says, a rule of places: moves these to the front, in place, and returns their number.
+inline long long keep_places(Item* rows, long long count, Equals equals, const Lines& lines)
+{
+    bool ahead = (equals & CONTINUED) != 0;
+    long long kept = 0;
+    for (long long at = 0; at < count; ++at) {
+        const Item row = rows[at];
+        const bool behind = at + 1 < count ? !before(row, rows[at + 1], lines) : (equals & FOLLOWED) != 0;
+        rows[kept] = row;
+        kept += stays(equals, ahead, behind);
+        ahead = behind;
     }
     return kept;
 }

@@ -100,7 +100,7 @@ def test_rows_of_the_table_are_sound() -> None:
         assert groups == sorted(groups)
         for option in command.options:
             assert option.group in GROUPS
-            assert option.takes_value or not (option.choices or option.placeholder), option
+            assert option.takes_value or not option.placeholder, option
             assert option.default is None or not option.choices or option.default in option.choices, option
 
 
@@ -299,7 +299,7 @@ def test_names_of_files_may_look_like_options(
         (["merge", "--dtyp", "int32"], "--dtype"),
         (["merge", "--no-qui"], "--no-quiet"),
         (["rank", "--quant=0.5"], "--quantile"),
-        (["join", "--only", "1"], "--only-unpaired"),
+        (["join", "--only-u", "1"], "--only-unpaired"),
         (["compare", "--without-f"], "--without-first"),
         (["sort", "--dtyp=int32"], "--dtype"),
         (["info", "--js"], "--json"),

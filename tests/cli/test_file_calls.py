@@ -35,6 +35,8 @@ def command(*words: str) -> None:
     [
         ("merge", {}, []),
         ("merge", {"unique": True, "threads": 1}, ["--unique", "--threads=1"]),
+        ("merge", {"unique": "last", "threads": 1}, ["--unique=last", "--threads=1"]),
+        ("sort", {"only": "singles"}, ["--only=singles"]),
         ("merge", {"unique": False, "check": False, "head": 3}, ["--no-check", "--head=3"]),
         ("merge", {"count_to": "n.u64", "dtype": "int32"}, ["--count-to=n.u64", "--dtype=int32"]),
         ("merge", {"count": None, "reverse": None}, []),
@@ -95,7 +97,8 @@ def test_settings_do_not_hold(place: Callable[..., None], two: np.ndarray[Any, A
         ({"memry": "1G"}, "merge_files has no option memry; did you mean memory? see gpumerge merge --help"),
         ({"files0_from": "x"}, "merge_files has no option files0_from; give a list of names as inputs"),
         ({"verbose": True}, "merge_files has no option verbose"),
-        ({"unique": 1}, "unique is true or false, not 1"),
+        ({"unique": 1}, "unique is true, false, 'first', 'last', not 1"),
+        ({"check": 1}, "check is true or false, not 1"),
         ({"field": ["a", True]}, "field takes a value, not a list"),
         ({"memory": "5x"}, "--memory: invalid size '5x'"),
         ({"head": 1, "tail": 1}, "--head and --tail"),

@@ -23,13 +23,14 @@ from gpumerge_cli.compare.key_shapes import KeyShape
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, TileLoad, Transfer
+from gpumerge_cli.order.equals import Kept, Only
 
 ENDS = {"help", "version"}
 """Options that end the reading, so that no command has their values."""
 TYPES = {"flag": bool, "number": int, "numbers": tuple[int, ...], "size": int, "count": int, "files": int}
 NAMES = {
     "Literal": Literal, "KeyShape": KeyShape, "BackendChoice": BackendChoice, "Algorithm": Algorithm,
-    "KernelName": KernelName, "TileLoad": TileLoad, "Transfer": Transfer,
+    "KernelName": KernelName, "TileLoad": TileLoad, "Transfer": Transfer, "Kept": Kept, "Only": Only,
 }  # fmt: skip
 
 
@@ -67,7 +68,8 @@ def test_each_option_has_a_field_of_its_type(name: str) -> None:
             found = types_of(fields[option.parameter])
             words = {one for one in found if isinstance(one, str)}
             assert not words or words == set(option.choices), option
-            assert (found - words) | ({str} if words else set()) == expected(option), option
+            words_alone = {str} if words and option.takes_value else set()
+            assert (found - words) | words_alone == expected(option), option
 
 
 @pytest.mark.parametrize("name", typed.OPTION_TYPES)
@@ -181,6 +183,8 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        ("sort -c --only=singles a", "--only is for sorts and merges alone; leave -c out"),
+        ("merge --head 2 --only singles a", "--only needs the whole merge, so it does not go with --head"),
         ("merge a --plan -o b", "--plan only plans; leave -o out, or leave --plan out"),
         ("merge a --plan --cluster local", "--plan is for this machine; leave --cluster out, or leave --plan out"),
         ("merge a --compare --unique", "--compare merges all items; leave -u out, or leave --compare out"),

@@ -23,7 +23,7 @@ LONG_NAMES = {name for one in COMMANDS for option in one.options for name in opt
 
 def without_optional_values(row: Command) -> Command:
     """The command without the options of which Python's getopt knows nothing."""
-    return replace(row, rows=tuple(one for one in row.rows if not one.value_is_optional))
+    return replace(row, rows=tuple(one for one in row.rows if not one.may_have_value))
 
 
 def by_getopt(row: Command, words: list[str]) -> tuple[list[tuple[str, str]], list[str]]:

@@ -76,7 +76,11 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["union", "-t,", "-t;", "{a}"], "-t is given twice, as ',' and as ';'; leave one -t out"),
         (["compare", "{n}", "{n}"], "the columns have no place in this file"),
         (["merge", "--count", "{n}"], "--count has no place in this file, which is binary"),
-        (["merge", "--count", "--unique", "{a}"], "use one of the two"),
+        (["merge", "--count", "--only", "all-duplicates", "{a}"], "so it has no counts; use --only duplicates"),
+        (["sort", "--count-to=c", "--only=all-duplicates", "{a}"], "so it has no counts; use --only duplicates"),
+        (["merge", "-u", "--only", "singles", "{a}"], "-u keeps one of equal items, and --only chooses among them"),
+        (["merge", "--unique=lsat", "{a}"], "--unique: invalid value 'lsat'; did you mean last?"),
+        (["sort", "--unique=lsat", "{a}"], "--unique: invalid value 'lsat'; did you mean last?"),
         (["union", "--count", "--distinct", "{a}"], "use one of the two"),
         (["merge", "--count", "--compare", "{a}", "{b}"], "--compare counts nothing"),
         (

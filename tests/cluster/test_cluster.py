@@ -97,8 +97,8 @@ def test_foreign_and_descending_keys(descending: bool, machines: Cluster, tmp_pa
     in_both(sort_job(names, items=items), machines, tmp_path, ".bin")
 
 
-@pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
-def test_records(unique: bool, machines: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("equals", [Equals.ALL, Equals.FIRST, Equals.LAST, Equals.ALL_DUPLICATES])
+def test_records(equals: Equals, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     names = []
     for number in range(2):
@@ -106,7 +106,7 @@ def test_records(unique: bool, machines: Cluster, tmp_path: Path) -> None:
         records.tofile(tmp_path / f"{number}.bin")
         names.append(str(tmp_path / f"{number}.bin"))
     items = Items("raw", records=RecordRequest(24, 2, 10))
-    job = sort_job(names, items=items, equals=Equals.of(unique), memory=4 << 20)
+    job = sort_job(names, items=items, equals=equals, memory=4 << 20)
     in_both(job, machines, tmp_path, ".bin")
 
 

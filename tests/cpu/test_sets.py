@@ -55,7 +55,11 @@ def combined(order: Order, runs: list[Array], equals: Equals, threads: int, tile
 def test_bits_are_those_of_the_kernels() -> None:
     header = (entries_file().parents[1] / "equals.h").read_text("utf-8")
     assert parse(header).constants == {"KEEP_ALL": Equals.ALL.value} | {
-        name: getattr(rules, name) for name in ("EQUAL", "ONLY_A", "ONLY_B", "SET", "DISTINCT", "FIRST", "CONTINUED")
+        name: getattr(rules, name)
+        for name in (
+            *("EQUAL", "ONLY_A", "ONLY_B", "SET", "DISTINCT", "SINGLE", "LAST_OF", "FIRST_OF", "INNER"),
+            *("CONTINUED", "FOLLOWED", "FIRST", "BY_PLACE"),
+        )
     }
 
 

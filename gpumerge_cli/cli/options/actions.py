@@ -11,7 +11,7 @@ _ITEMS_OF_COMPARISONS = NotWith(_COUNTS, "{option} counts nothing")
 _OUTPUT_OF_COMPARISONS = NotWith(("output",), "{option} writes no output", settings=False)
 _NO_PARTS = NotWith(("parts",), "{option} writes no parts")
 _THIS_MACHINE = NotWith(("cluster",), "{option} is for this machine", settings=False)
-_COUNTS_OF_CHECKS = NotWith(_COUNTS, "{other} is for sorts and merges alone", "leave {option} out")
+_COUNTS_OF_CHECKS = NotWith((*_COUNTS, "only"), "{other} is for sorts and merges alone", "leave {option} out")
 _WAY_OUT_OF_CHECKS = "leave {others}, or -c and -C, out"
 _ABOUT_CHECKS = (
     NotWith(("report",), "{other}: a check takes no report", _WAY_OUT_OF_CHECKS, settings=False),
@@ -69,7 +69,7 @@ ACTIONS = (
         "Merge in memory by every kernel and by libraries, check each result, then time it. Writes no output, so it "
         "does not go with -o. With --kernel, time only that kernel and basic.",
         not_with=(
-            NotWith(("unique",), "{option} merges all items"),
+            NotWith(("unique", "only"), "{option} merges all items"),
             _ITEMS_OF_COMPARISONS,
             _OUTPUT_OF_COMPARISONS,
             _NO_PARTS,
@@ -87,7 +87,7 @@ ACTIONS = (
         "Run every algorithm beside the library's sorts in memory, check each result, then time it; then sort files.",
         not_with=(
             NotWith(
-                ("output", "parts", *_COUNTS, "merge", "check", "check-quiet", "unique"),
+                ("output", "parts", *_COUNTS, "merge", "check", "check-quiet", "unique", "only"),
                 "{option} sorts and writes no output",
             ),
             _THIS_MACHINE,

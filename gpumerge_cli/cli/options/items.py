@@ -409,13 +409,24 @@ ORDER = (
         not_with=_ONE_OF_EQUALS,
     ),
     Option(
-        "unique", "Order", ("merge",), "Write only the first of several equal items.", letter="u", gnu=True,
-        not_with=_ONE_OF_EQUALS,
+        "unique", "Order", ("merge",),
+        "Write only the first of several equal items; with --unique=last the last one, which is the one of the last "
+        "file.",
+        letter="u", choices=("first", "last"), gnu=True,
     ),
     Option(
         "unique", "Order", ("sort",),
-        "Write only the first of several lines with equal keys. With -c, such lines are in disorder.",
-        letter="u", gnu=True,
+        "Write only the first of several lines with equal keys; with --unique=last the last one, in the order of the "
+        "input. With -c, such lines are in disorder.",
+        letter="u", choices=("first", "last"), gnu=True,
+    ),
+    Option(
+        "only", "Order", ("merge", "sort"),
+        "Write only items that equal others, or none: duplicates, the first of several equal items, as uniq -d; "
+        "all-duplicates, all of several, as uniq -D; singles, items that equal no other, as uniq -u. Lines are equal "
+        "if their keys are. With sort -m, disorder is an error.",
+        kind="text", choices=("duplicates", "all-duplicates", "singles"),
+        not_with=(NotWith(("unique",), "{other} keeps one of equal items, and {option} chooses among them"),),
     ),
     Option(
         "unique", "Order", ("check",),

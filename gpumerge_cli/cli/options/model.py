@@ -77,7 +77,7 @@ class Option:
     placeholder: str = ""
     """Stands for the value in help; by default it is made from kind and choices."""
     choices: tuple[str, ...] = ()
-    """The words that the option takes; empty if it takes any."""
+    """The words that the option takes; empty if it takes any. A flag may be given one of them behind "="."""
     default: str | int | None = None
     least: int = 0
     """The least number."""
@@ -157,6 +157,11 @@ class Option:
     def needs_value(self) -> bool:
         """Whether a value must be written."""
         return self.kind != "flag" and not self.value_is_optional
+
+    @property
+    def may_have_value(self) -> bool:
+        """Whether a value may be written, but need not be."""
+        return self.value_is_optional or (self.kind == "flag" and bool(self.choices))
 
     @property
     def implied(self) -> str | bool:

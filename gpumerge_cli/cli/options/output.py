@@ -8,7 +8,7 @@ from gpumerge_cli.order.equals import SETS
 
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
 _OF_ALL = NotWith(
-    ("unique", "count", "count-to", "plan", "compare"),
+    ("unique", "only", "count", "count-to", "plan", "compare"),
     "{other} needs the whole merge, so it does not go with {option}",
     "leave one of them out",
 )

@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from gpumerge_cli.compare.key_shapes import KeyShape
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import Algorithm, Transfer
+    from gpumerge_cli.order.equals import Kept, Only
 
 
 class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions, ClusterOptions, LaunchOptions):
     """gpumerge merge."""
 
     device_memory: int | None
-    unique: bool
+    unique: bool | Kept
+    only: Only | None
     head: int | None
     tail: int | None
     plan: bool
@@ -47,7 +49,7 @@ class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOption
 
     @property
     def keys_alone(self) -> bool:
-        return self.unique or super().keys_alone
+        return bool(self.unique or self.only) or super().keys_alone
 
 
 class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
@@ -101,7 +103,8 @@ class SortOptions(
     merge: bool
     check: Literal["diagnose-first", "quiet", "silent"] | None
     check_quiet: bool
-    unique: bool
+    unique: bool | Kept
+    only: Only | None
     compressed: bool
     algorithm: Literal["auto"] | Algorithm | None
     fan_in: int | None
@@ -113,7 +116,7 @@ class SortOptions(
 
     @property
     def keys_alone(self) -> bool:
-        return self.stable or self.unique or self.time
+        return self.stable or bool(self.unique or self.only) or self.time
 
 
 class CheckOptions(InputOptions, OrderOptions, DeviceOptions, ClusterOptions, ShownOptions):
