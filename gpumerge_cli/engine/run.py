@@ -119,7 +119,7 @@ def _run_to_output(
             advance,
             resources=job.resources,
             outputs=names if margin is None else (*names, *counts_file(margin, job)),
-            alike=job.operation.join is None,
+            alike=not job.operation.takes_others,
             copier=executor.copier(job, names[0]),
             purpose=purpose_of(job, by_ranges=executor.by_ranges),
         ) as inputs,
