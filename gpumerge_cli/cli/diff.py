@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from gpumerge_cli.cli.job_parts import items_of
 from gpumerge_cli.cli.options.typed import DiffOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import Equals
 
@@ -26,7 +27,11 @@ def run_diff(options: DiffOptions) -> int:
     # As diff, it says nothing but what is asked for.
     options = options if options.verbose else options.changed(quiet=True)
     with _sorted_inputs(job_of(options), options) as job:
-        difference = merge.run_and_report(job, options).difference
+        try:
+            difference = merge.run_and_report(job, options).difference
+        except DisorderError as error:
+            error.way_out = re.sub(r"sort it (with .* )?first.*", "add --sort-inputs", error.way_out)
+            raise
     assert difference is not None, "of a diff"
     if options.total:
         _write(difference)
@@ -63,7 +68,8 @@ def _sorted_inputs(job: Job, options: DiffOptions) -> Iterator[Job]:
 
     folder = job.resources.folders[0] if job.resources.folders else None
     with TemporaryDirectory(prefix="gpumerge-", dir=folder) as made:
-        names = tuple(os.path.join(made, f"{kind}{suffix_of(name)}") for kind, name in zip(("old", "new"), job.inputs))
+        pairs = zip(("old", "new"), job.inputs, strict=True)
+        names = tuple(os.path.join(made, f"{kind}{suffix_of(name)}") for kind, name in pairs)
         for name, output in zip(job.inputs, names, strict=True):
             run_job(replace(job, inputs=(name,), operation=Operation("sort"), output=Destination(output)))
         yield replace(job, inputs=names, items=items_of(options, names))

@@ -11,7 +11,6 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.differences import CHANGE_TITLE, MARKS, Diff, DiffRequest
-from gpumerge_cli.order.rules import LineOrder
 from gpumerge_cli.suggestions import did_you_mean_column
 
 
@@ -33,7 +32,8 @@ def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff,
     text = inputs.order.text
     if text is None:
         return _of_records(request, inputs)
-    ignored = ()
+    ignored: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
     if request.ignored or request.changes is not None:
         sources = [source for source in inputs.sources if isinstance(source, LineSource)]
         inputs.layout.format.check_join(sources, text, b"")
@@ -43,7 +43,7 @@ def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff,
     assert named is not None, "all formats of lines have such a column"
     orders = (inputs.order, inputs.order)
     return (
-        Diff(request.shows, orders, named.names, ignored),
+        Diff(request.shows, orders, named.names, ignored, changes=request.changes, names=names),
         replace(inputs, new_head=named.head, written=named.written),
     )
 

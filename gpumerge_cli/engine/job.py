@@ -73,7 +73,8 @@ class Operation:
     margin: Margin | None = None
     """Text added to each line of the output, for lines alone, or counts in a file of their own; not with parts."""
     join: JoinRules | JoinRequest | DiffRequest | None = None
-    """Joins two inputs, or tells their differences; `equals` is JOIN then. A request becomes rules once the inputs are opened."""
+    """Joins two inputs, or tells their differences; `equals` is JOIN then. Requests become rules once the inputs are
+    opened."""
     questions: Questions | None = None
     """Set if the kind is rank."""
     launch: LaunchRequest | SortRequest = field(default_factory=LaunchRequest)

@@ -16,8 +16,8 @@ from gpumerge_cli.engine.outcome import LaunchInfo, Outcome, WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import cores, peak_memory
 from gpumerge_cli.measure import COMPILE
-from gpumerge_cli.results.origin import origin_now
 from gpumerge_cli.order.differences import DiffRequest
+from gpumerge_cli.results.origin import origin_now
 from gpumerge_cli.results.run import STAGES, Ceiling, Difference, KindReport, MergeReport, Stage, WorkerReport, bounded
 
 

@@ -50,6 +50,10 @@ class Diff:
     """Fields of lines that are not compared, counted from 0."""
     places: tuple[array[int], ...] = ()
     """The places of keys in records; () for lines."""
+    changes: str | None = None
+    """See DiffRequest."""
+    names: tuple[str, ...] = ()
+    """The names of the columns of lines, as far as they have names."""
     by_key: Order | None = None
     """The order of the keys of records; None for lines."""
 

@@ -132,9 +132,10 @@ def marked_type(title: str, dtype: Dtype) -> Dtype:
         return ItemType("V", 1 + dtype.itemsize)
     import numpy as np
 
-    fields = [(name, dtype[name], place) for name, place in zip(dtype.names or (), _offsets(dtype), strict=True)]
-    fields = fields or [("value", np.dtype(dtype), 0)]
-    names, formats, offsets = map(list, zip(*fields, strict=True))
+    whole = np.dtype(dtype)
+    names = list(whole.names or ("value",))
+    formats = [whole[name] for name in whole.names or ()] or [whole]
+    offsets = [0] if whole.names is None else _offsets(whole)
     title += suffix_apart(title, names)
     return np.dtype(
         {

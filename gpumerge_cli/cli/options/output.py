@@ -150,20 +150,20 @@ OUTPUT = (
     ),
     Option(
         "ignore", "Output", ("diff",),
-        "Do not compare these columns, by their names in the header or by numbers from 1: items that differ in them alone "
-        "are unchanged. May be given again. For lines and CSV.",
+        "Do not compare these columns, by their names in the header or by numbers from 1: items that differ in them "
+        "alone are unchanged. May be given again. For lines and CSV.",
         kind="text", placeholder="COLUMNS", multiple=True, project=True,
     ),
     Option(
         "changes", "Output", ("diff",),
-        "Write to FILE, as CSV, each column that has changed: the item's key, the name or number of the column, its old "
-        "and its new value. For lines and CSV. Output and FILE appear together or not at all.",
+        "Write to FILE, as CSV, each column that has changed: the item's key, the name or number of the column, its "
+        "old and its new value. For lines and CSV. Output and FILE appear together or not at all.",
         kind="file", written=True, settable=False,
     ),
     Option(
         "multi", "Output", ("diff",),
-        "Pair items with equal keys in order: the first of the old file with the first of the new one, and so on. Those "
-        "left over are removed or added. By default such items are an error.",
+        "Pair items with equal keys in order: the first of the old file with the first of the new one, and so on. "
+        "Those left over are removed or added. By default such items are an error.",
         project=True,
     ),
     Option(
