@@ -24,14 +24,20 @@ from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.errors import DeviceError
 from tests.engine.fake_workers import mark_shared_cases
 from tests.locales import made as make_locales
+from tests.seeds import given_or_random_seed
 
 # Without bytecode that is kept, each command that a test starts would compile the package again: 0.12 s of 0.2 s.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A failing example prints how to run it again; a first call compiles, so there is no deadline.
+# A failing example prints how to run it again; a first call compiles, so there is no deadline. A given seed repeats all
+# examples.
 settings.register_profile(
-    "default", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "default",
+    deadline=None,
+    print_blob=True,
+    derandomize=bool(os.environ.get("GPUMERGE_TEST_SEED")),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("default")
 
@@ -153,7 +159,7 @@ def two_gpus(gpu_backend: Backend) -> None:
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     """A seed of random numbers. It is printed with a failing test, and GPUMERGE_TEST_SEED sets it."""
-    drawn = int(os.environ.get("GPUMERGE_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
+    drawn = given_or_random_seed()
     print(f"GPUMERGE_TEST_SEED={drawn} repeats {request.node.name}")
     return drawn
 

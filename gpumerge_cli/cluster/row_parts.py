@@ -132,7 +132,7 @@ class RowParts:
             return None
 
         def writer(gather: Gather) -> TableWriter:
-            return rows_writer(job.output.name, inputs.layout, gather)
+            return rows_writer(job.output.name, inputs.layout, gather.output_schema, gather.settings)
 
         return cls(folder, cast("Gather", rows), writer, inputs.order.end)  # joins are refused
 

@@ -12,16 +12,19 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outcome import Outcome
 from gpumerge_cli.engine.resources import available_memory, cores
+from gpumerge_cli.engine.row_sorts import purpose_of
 from gpumerge_cli.engine.task import PartTotal
 from gpumerge_cli.engine.writers import CountingWriter, NumberedRowWriter, SinkWriter
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.extents import SinkLocation
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.compressed import output_codec
+from gpumerge_cli.formats.conversion import converted
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.naming import codec_of_inputs
+from gpumerge_cli.formats.output_items import OutputItems
 from gpumerge_cli.formats.part_names import check_part_names, part_names
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.differences import Diff
@@ -79,7 +82,12 @@ class Output:
         compression = job.output.compression
         if compression is None and not job.items.plain:
             compression = codec_of_inputs(names[0], inputs.names)
-        if inputs.written.rows is None and (job.output.level is not None or job.output.group is not None):
+        rows = converted(names[0], inputs.layout, _items_of(inputs, job), purpose_of(job))
+        if (
+            rows is None
+            and inputs.written.rows is None
+            and (job.output.level is not None or job.output.group is not None)
+        ):
             option = "--compression-level" if job.output.level is not None else "--row-group-size"
             raise UsageError(f"{option}: the output is not a table", way_out="leave it out")
         try:
@@ -93,6 +101,7 @@ class Output:
                     inputs.dtype,
                     count,
                     written=inputs.written,
+                    converted=rows,
                     line_end=inputs.order.end,
                     head=inputs.head,
                     most=most,
@@ -226,3 +235,12 @@ class Output:
         """The content of each part, for a report."""
         found = (outcome.per_part.get(number, PartTotal()) for number in range(len(self.names)))
         return tuple(OutputPart(name, one.items, one.nbytes) for name, one in zip(self.names, found, strict=True))
+
+
+def _items_of(inputs: Inputs, job: Job) -> OutputItems:
+    """The items of a job, for an output of rows."""
+    margin = job.operation.margin
+    count = None if margin is None or margin.count == "apart" else margin.count
+    has_names = margin is not None and bool(margin.names)
+    joined, shown = job.operation.join is not None, inputs.written.shown
+    return OutputItems(inputs.sources, inputs.order, shown, inputs.dtype, inputs.head, count, has_names, joined)

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.output_items import OutputItems
     from gpumerge_cli.formats.record_options import Key
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.join_gather import JoinGather
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
@@ -83,6 +85,8 @@ class Format(ABC):
     is_implied: bool = False
     """Whether names of columns imply it where neither an option nor a suffix gives a format. One format has it."""
 
+    takes_rows: bool = False
+    """Whether rows can be written to files of it, as a table or as text."""
     has_titles: bool = False
     """Whether each item has the names of its fields, so that one more field has a name, too."""
     named_by_path: bool = False
@@ -204,6 +208,10 @@ class Format(ABC):
         """
         (line,) = words
         return line
+
+    def rows_of(self, items: OutputItems) -> ItemRows | None:
+        """The way from items to rows; None if they have no columns. Raises InputError."""
+        return None
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """The writer of rows with an Arrow schema as text, to a file with this suffix; None if it writes none.

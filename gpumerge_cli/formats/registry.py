@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
@@ -32,8 +32,7 @@ from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
-    from gpumerge_cli.formats.tables.gather import Gather
-    from gpumerge_cli.formats.tables.join_gather import JoinGather
+    from gpumerge_cli.formats.conversion import Converted
     from gpumerge_cli.formats.tables.settings import TableSettings
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.key_types import Dtype
@@ -216,6 +215,8 @@ def checked_suffix(name: str, layout: Layout, dtype: Dtype | None) -> str:
             usual = next(filter(None, (*layout.format.suffixes, *layout.format.tables)), ".txt")
             items = "lines of text" if usual == ".txt" else layout.format.word
             way_out = f"name it {usual}" + (", or use --format text" if layout.items.plain else "")
+            if (one := format_of_suffix(suffix)) is not None and one.takes_rows:
+                way_out = f"name it {usual}, or name their columns by --field"
             raise OutputError(f"{items} cannot be written as {suffix}", where=name, way_out=way_out)
         if layout.format.named_by_path and means_table(suffix):
             usual = next(iter(layout.format.suffixes))
@@ -276,6 +277,7 @@ def open_sink(
     count: int | None,
     *,
     written: Written = Written(),  # noqa: B008 - frozen
+    converted: Converted | None = None,
     line_end: bytes = b"\n",
     head: bytes = b"",
     most: int = 0,
@@ -283,14 +285,22 @@ def open_sink(
 ) -> Sink:
     """Open an output for `count` items (None: known only at `commit`) of `dtype` (V, S: records; None: lines).
 
-    written: see PreparedSources. line_end: ends each line. head: bytes ahead of all lines. most: about the bytes of all
-    items, 0 if nobody knows. compression: see engine.job.Destination.
+    written: see PreparedSources. converted: the way to rows, if items become some. line_end: ends each line.
+    head: bytes ahead of all lines. most: about the bytes of all items, 0 if nobody knows. compression: see
+    engine.job.Destination.
 
     Its suffix names the format if it is a known one, else it takes the first input's. Raises OutputError for a suffix
     that contradicts the items, for binary to a terminal, and for a header that would have to be known ahead.
     """
+    end_byte = line_end[0] if line_end else None
+    if converted is not None:
+        writer = rows_writer(name, layout, converted.rows.schema, converted.settings)
+        return converted.sink(open_output(name, most), writer, end_byte)
     if written.rows is not None:
-        return _open_rows(name, layout, written.rows, most, line_end)
+        from gpumerge_cli.formats.tables.sink import RowSink
+
+        writer = rows_writer(name, layout, written.rows.output_schema, written.rows.settings)
+        return RowSink(open_output(name, most), written.rows, writer, line_end=end_byte)
     _refuse_column_compression(compression)
     codec = output_codec(name, compression, plain=layout.items.plain)
     compress = None if codec is None else codec.compressor()
@@ -327,15 +337,7 @@ def open_sink(
         raise
 
 
-def _open_rows(name: str, layout: Layout, rows: Gather | JoinGather, most: int, line_end: bytes) -> Sink:
-    """Open an output of rows, see rows_writer."""
-    from gpumerge_cli.formats.tables.sink import RowSink
-
-    writer = rows_writer(name, layout, rows)
-    return RowSink(open_output(name, most), rows, writer, line_end=line_end[0] if line_end else None)
-
-
-def rows_writer(name: str, layout: Layout, rows: Gather | JoinGather) -> TableWriter:
+def rows_writer(name: str, layout: Layout, schema: Any, settings: TableSettings) -> TableWriter:
     """The writer of an output of rows, in the format that its suffix names, else in that of the first input.
 
     Raises OutputError, UsageError.
@@ -344,9 +346,9 @@ def rows_writer(name: str, layout: Layout, rows: Gather | JoinGather) -> TableWr
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
-    text = next(filter(None, (one.text_writer(rows.output_schema, suffix) for one in FORMATS.values())), None)
+    text = next(filter(None, (one.text_writer(schema, suffix) for one in FORMATS.values())), None)
     if text is not None:
-        return _text_writer(name, text, rows.settings)
+        return _text_writer(name, text, settings)
     if compression_of(name):
         what = "an output of rows is not compressed as a whole"
         raise OutputError(what, where=name, way_out=f"name it {inner_name(name)}")
@@ -360,7 +362,7 @@ def rows_writer(name: str, layout: Layout, rows: Gather | JoinGather) -> TableWr
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format
     assert isinstance(format, RowFormat), "rows come from such a format"
-    return format.writer(rows.output_schema, rows.settings)
+    return format.writer(schema, settings)
 
 
 def _text_writer(name: str, text: TableWriter, settings: TableSettings) -> TableWriter:

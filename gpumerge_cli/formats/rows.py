@@ -58,6 +58,7 @@ class RowFormat(Format):
     """A format of rows."""
 
     holds = "rows"
+    takes_rows = True
     joins_by_request = True
     written_here = True
     has_titles = True

@@ -191,6 +191,31 @@ struct JsonJoined {
     int64_t taken, made, fault;
 };
 
+/* The types of values in lines of JSON. The values at one path form a node: of the line itself, which is node 0, of an object's
+ * member, or of all elements of an array. parent: the node around it. name, name_size: its name, without escapes, in `names`; -1
+ * bytes for elements. child, next: as in JsonNode. recent: its child that came last. kinds: bit k for each JsonKind that its values
+ * had. object: the number of its object that was read last. within: that number of its parent as it came last. */
+struct JsonMember {
+    int64_t parent, name, name_size, child, next, recent, kinds, object, within;
+};
+/* EXACT_INTEGER is the same as a double, OTHER_INTEGER goes into an int64_t, LARGE_INTEGER into a uint64_t alone. A NEGATIVE
+ * value is an integer below 0, and of another kind, too. LONE_SURROGATE is a string that has no text in UTF-8. MEMBER_TWICE is a name that stood in
+ * the same object before. */
+enum JsonKind { NULL_KIND = 0, BOOL_KIND = 1, EXACT_INTEGER = 2, OTHER_INTEGER = 3, LARGE_INTEGER = 4, HUGE_INTEGER = 5,
+    NEGATIVE = 6, FRACTION = 7, STRING_KIND = 8, LONE_SURROGATE = 9, ARRAY_KIND = 10, OBJECT_KIND = 11, MEMBER_TWICE = 12 };
+enum JsonEventWords { EVENT_WORDS = 5 };
+/* members, names: have room for most_members nodes and names_room bytes; count and names_size of these are taken. event: the first
+ * value of each kind of each node, in EVENT_WORDS words: the node, the JsonKind, the number of the line, and the bytes of the text
+ * at which it begins and ends; of an object or array, only the first one. There is room for most_events; the caller takes out
+ * `events`. taken: the place in the text that was reached. lines: the number of lines up to there. objects: those so far. fault, at:
+ * as in JsonLines. */
+struct JsonTypes {
+    struct JsonMember* members;
+    unsigned char* names;
+    int64_t* event;
+    int64_t most_members, names_room, most_events, count, names_size, events, taken, lines, objects, fault, at;
+};
+
 /* The level of the library ("x86-64-v3"), and its version. */
 const char* gm_level(void);
 const char* gm_version(void);
@@ -232,6 +257,9 @@ int64_t gm_json_keys(const struct JsonKeys* keys, const unsigned char* text, int
     int64_t room, struct JsonLines* found);
 /* Writes the lines among such items to `out`, which may hold as many bytes, each with a newline. Returns their bytes. */
 int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, unsigned char* out);
+/* Adds the types of the lines in text[start .. stop) to `found`, which has node 0. The text ends in a newline, and PADDING bytes
+ * behind it must be readable. Stops ahead of a line that is not valid, and of one that finds no room. */
+void gm_json_types(const unsigned char* text, int64_t start, int64_t stop, struct JsonTypes* found);
 /* Writes a line for each item to `out`, as many as there is room for. An item is a line of A, byte 1, a line of B, and byte 0; one of
  * both may be empty. PADDING bytes behind the items must be readable. The line has the members of A's object, then those of B's
  * that are no keys, "_2" behind names that A has. All else stays as it is written. B alone has the names of keys in A. */

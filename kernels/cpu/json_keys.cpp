@@ -14,7 +14,8 @@ constexpr int64_t MORE = LONGEST_NUMBER + 2;  // bytes of an image, with its mar
 class Keys {
 public:
     Keys(const JsonKeys& keys, const unsigned char* text, JsonLines& found)
-        : keys_(keys), text_(text), found_(found), values_(static_cast<size_t>(keys.count)), reader_(keys, values_.data())
+        : keys_(keys), text_(text), found_(found), values_(static_cast<size_t>(keys.count)), tree_(keys, values_.data()),
+          reader_(tree_)
     {
     }
 
@@ -144,7 +145,8 @@ private:
     const unsigned char* const text_;
     JsonLines& found_;
     std::vector<JsonValue> values_;
-    JsonReader reader_;
+    JsonKeyTree tree_;
+    JsonReader<JsonKeyTree> reader_;
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
-// Reads a line of JSON: whether it is valid by RFC 8259, and where the values lie that keys name.
+// Reads a line of JSON: whether it is valid by RFC 8259, and what values lie in it.
 #pragma once
 
 #include "json_text.hpp"
 
 constexpr int64_t DEEPEST = 1024;  // arrays and objects within each other
 
-// A value that a key names. It lies in [start, stop), a string without its quotes. Of an object or array, only the first byte does.
+// A value in a line. It lies in [start, stop), a string without its quotes. Of an object or array, only the first byte does.
 struct JsonValue {
     JsonType type;
     bool plain;  // of a string: it has no escapes
@@ -15,10 +15,13 @@ struct JsonValue {
     JsonString string() const { return {start, stop, plain}; }
 };
 
+// Tree: takes the values of a line. begin() starts one. member(node, name) and element(node, index) are the nodes of values within
+// an object or array, negative for values that nobody asks for; note(node, value) comes with each value, that of an object or array
+// ahead of those within it. Node 0 is the line itself.
+template <typename Tree>
 class JsonReader {
 public:
-    // values: one for each key, by its slot.
-    JsonReader(const JsonKeys& keys, JsonValue* values) : nodes_(keys.nodes), names_(keys.texts), count_(keys.count), values_(values) {}
+    explicit JsonReader(Tree& tree) : tree_(tree) {}
 
     // The fault of the last line, a JsonFault, and its place.
     int64_t fault = NO_JSON_FAULT;
@@ -29,7 +32,7 @@ public:
     const unsigned char* read(const unsigned char* at)
     {
         int64_t depth = 0, here = 0;  // here: the node of the value that comes, -1 for none
-        forget(0, count_);
+        tree_.begin();
         fault = NO_JSON_FAULT;
     value:
         at = behind_blanks(at);
@@ -41,13 +44,13 @@ public:
                 if (depth == DEEPEST) return failed(TOO_DEEP, at);
                 value.stop = at + 1;
                 value.type = JSON_CONTAINER;
-                note(here, value);
+                tree_.note(here, value);
                 levels_[depth++] = {here, *at == '{' ? -1 : 0};
                 at = behind_blanks(at + 1);
                 if (levels_[depth - 1].index < 0) {
                     if (*at != '}') goto name;
                 } else if (*at != ']') {
-                    here = element(levels_[depth - 1]);
+                    here = tree_.element(levels_[depth - 1].node, 0);
                     goto value;
                 }
                 ++at;
@@ -84,7 +87,7 @@ public:
             default: return failed(*at == '\n' ? LINE_ENDS : VALUE_EXPECTED, at);
             }
             if (value.type != JSON_STRING) value.stop = at;
-            note(here, value);
+            tree_.note(here, value);
         }
     behind:
         at = behind_blanks(at);
@@ -95,7 +98,7 @@ public:
                 at = behind_blanks(at + 1);
                 if (level.index < 0) goto name;
                 ++level.index;
-                here = element(level);
+                here = tree_.element(level.node, level.index);
                 goto value;
             }
             if (*at != (level.index < 0 ? '}' : ']')) return failed(*at == '\n' ? LINE_ENDS : COMMA_EXPECTED, at);
@@ -108,7 +111,7 @@ public:
             if (*at != '"') return failed(*at == '\n' ? LINE_ENDS : NAME_EXPECTED, at);
             JsonString found;
             if (const int64_t status = read_string(at + 1, found)) return failed(status, found.stop);
-            here = member(levels_[depth - 1].node, found);
+            here = tree_.member(levels_[depth - 1].node, found);
             at = behind_blanks(found.stop + 1);
             if (*at != ':') return failed(*at == '\n' ? LINE_ENDS : COLON_EXPECTED, at);
             ++at;
@@ -149,16 +152,20 @@ private:
         return nullptr;
     }
 
-    const JsonNode& node(int64_t number) const { return nodes_[number]; }
+    Tree& tree_;
+    Level levels_[DEEPEST];
+};
+
+// The values that keys name. values: one for each key, by its slot.
+class JsonKeyTree {
+public:
+    JsonKeyTree(const JsonKeys& keys, JsonValue* values) : nodes_(keys.nodes), names_(keys.texts), count_(keys.count), values_(values) {}
+
+    void begin() { forget(0, count_); }
 
     void note(int64_t here, const JsonValue& value)
     {
         if (here >= 0 && node(here).slot >= 0) values_[node(here).slot] = value;
-    }
-
-    void forget(int64_t low, int64_t high)
-    {
-        for (int64_t slot = low; slot < high; ++slot) values_[slot] = {JSON_NOTHING, true, nullptr, nullptr};
     }
 
     // The node of the member `name` of an object, -1 for none. Forgets the values of an earlier member with this name.
@@ -170,12 +177,20 @@ private:
         return -1;
     }
 
-    int64_t element(const Level& level)
+    int64_t element(int64_t parent, int64_t index)
     {
-        if (level.node < 0) return -1;
-        for (int64_t one = node(level.node).child; one >= 0; one = node(one).next)
-            if (node(one).index == level.index) return reached(one);
+        if (parent < 0) return -1;
+        for (int64_t one = node(parent).child; one >= 0; one = node(one).next)
+            if (node(one).index == index) return reached(one);
         return -1;
+    }
+
+private:
+    const JsonNode& node(int64_t number) const { return nodes_[number]; }
+
+    void forget(int64_t low, int64_t high)
+    {
+        for (int64_t slot = low; slot < high; ++slot) values_[slot] = {JSON_NOTHING, true, nullptr, nullptr};
     }
 
     int64_t reached(int64_t one)
@@ -188,5 +203,4 @@ private:
     const unsigned char* names_;
     int64_t count_;
     JsonValue* values_;
-    Level levels_[DEEPEST];
 };

@@ -250,9 +250,9 @@ def test_a_killed_batch_goes_on(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.thorough
-def test_a_batch_killed_10_times_goes_on(tmp_path: Path) -> None:
+def test_a_batch_killed_10_times_goes_on(tmp_path: Path, seed: int) -> None:
     for number in range(10):
-        killed_batch(tmp_path / str(number), int.from_bytes(os.urandom(4), "little"))
+        killed_batch(tmp_path / str(number), seed + number)
 
 
 @pytest.mark.parametrize("key", ["output", "report", "inputs"])

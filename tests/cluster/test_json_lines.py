@@ -140,3 +140,11 @@ def test_blank_lines(machines: Cluster, tmp_path: Path) -> None:
         "remove it, or leave --cluster out"
     )
     assert checked == "4000"
+
+
+def test_rows_of_another_format_are_refused(machines: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"k":1}\n')
+    job = merge_job((str(tmp_path / "a.jsonl"),), str(tmp_path / "out.parquet"), items_by(ORDERS["value"]))
+    with pytest.raises(GpumergeError, match="a cluster makes no Parquet of JSON Lines; leave --cluster out"):
+        run(job, executor=machines)
+    assert not (tmp_path / "out.parquet").exists()

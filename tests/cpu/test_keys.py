@@ -15,6 +15,7 @@ from gpumerge_cli.order.kinds import Order
 from tests.cpu import keys_library as lib
 from tests.cpu.keys_library import Array
 from tests.rungs import RUNGS
+from tests.seeds import given_or_random_seed
 
 KERNELS = [rung.replace(" ", "_") for rung in RUNGS]
 ALGORITHMS = ["SORT_MERGE", "SORT_BOTTOM_UP", "SORT_ITERATIVE", "SORT_RECURSIVE", "SORT_RADIX"]
@@ -31,7 +32,7 @@ def order(request: pytest.FixtureRequest) -> Order:
 
 @pytest.fixture
 def chance(request: pytest.FixtureRequest) -> random.Random:
-    seed = int(os.environ.get("GPUMERGE_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
+    seed = given_or_random_seed()
     print(f"GPUMERGE_TEST_SEED={seed}")
     return random.Random(seed)
 

@@ -315,9 +315,8 @@ def test_a_path_that_no_line_has_is_warned_of(caplog: pytest.LogCaptureFixture) 
 
 def test_the_output_is_json_lines(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     Path("a.jsonl").write_bytes(b'{"k":1}\n')
-    for name in ("out.csv", "out.parquet", "out.i32"):
-        assert f"{name}: " in error(f"merge --field k a.jsonl -o {name}", capfdbinary)
-        assert not Path(name).exists()
+    assert "out.i32: " in error("merge --field k a.jsonl -o out.i32", capfdbinary)
+    assert not Path("out.i32").exists()
     run("merge -q --field k a.jsonl -o out.json", capfdbinary)
 
 

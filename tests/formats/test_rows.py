@@ -20,6 +20,7 @@ from gpumerge_cli.formats.format import FORMATS, Column, register_format
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.record_options import RecordRequest
+from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rows import escaped, unescaped
 from tests.formats.groups import Groups, GroupsTable, rows_of, written
@@ -98,7 +99,7 @@ def test_a_sort_beyond_memory_and_parts(tmp_path: Path, seed: int) -> None:
 
 
 def test_a_large_output_has_many_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpumerge_cli.formats.tables.group_sizes.MOST_ROWS", 10)
+    monkeypatch.setattr("gpumerge_cli.formats.tables.group_sizes.USUAL_GROUP", GroupSize(10, 1 << 20))
     name, out = put(tmp_path / "a.grp", [(float(x), b"%d" % x, x) for x in range(95)]), str(tmp_path / "out.grp")
     run(merge_job((name,), out, by("count"), backend="cpu"))
     assert len(rows_of(out)) == 95

@@ -148,8 +148,6 @@ def test_csv_beside_its_name_is_a_contradiction() -> None:
 @pytest.mark.parametrize("command", ["merge", "union", "sort -s"])
 def test_no_number_moves_its_columns(command: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke([*command.split(), "--count", "--field", "name", "b.fwf", "-o", "out.fwf"]) == 2
-    assert (
-        "plain lines of text, and this file is text of fixed width; write the counts to a file"
-        in capfd.readouterr().err
-    )
+    told = "--count has no place in this file, which is text of fixed width; write the counts to a file"
+    assert told in capfd.readouterr().err
     assert not Path("out.fwf").exists()

@@ -28,9 +28,10 @@ from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from tests.bgzf import blocks_of, in_blocks
 from tests.jobs_of import merge_job
 from tests.pairs import one_of_each
+from tests.seeds import given_or_random_seed
 from tests.stores.conftest import PART, SECRET, Bucket
 
-SEED = int.from_bytes(os.urandom(4))
+SEED = given_or_random_seed()
 
 
 @pytest.fixture(autouse=True)

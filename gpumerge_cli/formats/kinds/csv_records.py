@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.output_items import OutputItems
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
@@ -41,6 +43,7 @@ class Csv(Format):
     word = SPELLING.items
     option = SPELLING.option
     names_in_header = True
+    takes_rows = True
     takes_separator = True
     has_schemas = True
     is_implied = True
@@ -51,6 +54,12 @@ class Csv(Format):
         "CSV with newlines in quotes, with quotes that do not enclose whole fields, or with a key of several fields"
     )
     unchanged_by = "if such a key is all, end it in its field, as -k 2,2"
+
+    def rows_of(self, items: OutputItems) -> ItemRows:
+        """See Format."""
+        from gpumerge_cli.formats.tables.csv_rows import CsvRows
+
+        return CsvRows(items)
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.input import SeekableInput
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
+    from gpumerge_cli.formats.output_items import OutputItems
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.kinds import Order
@@ -38,10 +40,17 @@ class JsonLines(Format):
     about = "JSON Lines, whose keys are named by paths"
     word = "JSON Lines"
     option = "--format jsonl"
+    takes_rows = True
     joins_by_request = True
     named_by_path = True
     has_titles = True
     spelling = Spelling("JSON Lines", "line", "--format jsonl")
+
+    def rows_of(self, items: OutputItems) -> ItemRows:
+        """See Format."""
+        from gpumerge_cli.formats.tables.json_rows import JsonRows
+
+        return JsonRows(items)
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""

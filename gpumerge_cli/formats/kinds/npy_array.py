@@ -16,6 +16,8 @@ from gpumerge_cli.order.key_types import of_dtype
 if TYPE_CHECKING:
     from gpumerge_cli.formats.fixed_source import FixedSource
     from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.formats.output_items import OutputItems
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.order.key_types import Dtype
 
 _no_warnings = threading.Lock()
@@ -30,6 +32,12 @@ class Npy(Format):
     suffixes: Mapping[str, str] = {".npy": ""}
     begins = rb"\x93NUMPY"
     about = "NumPy, 1-D"
+
+    def rows_of(self, items: OutputItems) -> ItemRows | None:
+        """See Format. Fields are columns."""
+        from gpumerge_cli.formats.tables.item_rows import record_rows
+
+        return record_rows(items)
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> FixedSource:
         """See Format."""

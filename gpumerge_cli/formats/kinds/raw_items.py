@@ -12,6 +12,8 @@ from gpumerge_cli.order.key_types import SUFFIXES
 if TYPE_CHECKING:
     from gpumerge_cli.formats.fixed_source import FixedSource
     from gpumerge_cli.formats.input import SeekableInput
+    from gpumerge_cli.formats.output_items import OutputItems
+    from gpumerge_cli.formats.tables.item_rows import ItemRows
 
 
 class Raw(Format):
@@ -21,6 +23,12 @@ class Raw(Format):
     holds = "untyped"
     suffixes = SUFFIXES
     about = "raw"
+
+    def rows_of(self, items: OutputItems) -> ItemRows | None:
+        """See Format. Fields are columns."""
+        from gpumerge_cli.formats.tables.item_rows import record_rows
+
+        return record_rows(items)
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> FixedSource:
         """See Format."""

@@ -18,7 +18,7 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
 from gpumerge_cli.formats.tables.dictionaries import table_of
-from gpumerge_cli.formats.tables.interleaving import Stretch, interleaved
+from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
 from gpumerge_cli.formats.tables.numbered import NumberColumn, with_column
 from gpumerge_cli.formats.tables.references import (
     END,
@@ -49,7 +49,7 @@ class StatedKey:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedRows:
     """Rows that an output takes."""
 
     references: NDArray[np.uint64]
@@ -64,17 +64,17 @@ class Wanted:
     def __len__(self) -> int:
         return len(self.references)
 
-    def copied(self) -> Wanted:
+    def copied(self) -> WantedRows:
         """The same, whatever becomes of the items."""
-        return Wanted(np.array(self.references), None if self.images is None else np.array(self.images))
+        return WantedRows(np.array(self.references), None if self.images is None else np.array(self.images))
 
-    def part(self, low: int, high: int) -> Wanted:
+    def part(self, low: int, high: int) -> WantedRows:
         """The rows low to high - 1 of these."""
-        return Wanted(self.references[low:high], None if self.images is None else self.images[low:high])
+        return WantedRows(self.references[low:high], None if self.images is None else self.images[low:high])
 
-    def kept(self, mask: NDArray[np.bool_]) -> Wanted:
+    def kept(self, mask: NDArray[np.bool_]) -> WantedRows:
         """Those of the rows for which `mask` is true."""
-        return Wanted(self.references[mask], None if self.images is None else self.images[mask])
+        return WantedRows(self.references[mask], None if self.images is None else self.images[mask])
 
 
 class WholeGroup:
@@ -85,11 +85,11 @@ class WholeGroup:
         self.group = group
         self._number = number
 
-    def wanted(self, most: int) -> Iterator[Wanted]:
+    def wanted(self, most: int) -> Iterator[WantedRows]:
         """Its rows, at most so many at a time: a damaged file may state any number of rows."""
         start, stop = self.table.starts[self.group : self.group + 2]
         for at in range(start, stop, most):
-            yield Wanted(references(self._number, at, min(most, stop - at)))
+            yield WantedRows(references(self._number, at, min(most, stop - at)))
 
 
 class Gather:
@@ -179,7 +179,7 @@ class Gather:
         """Those that read the key, too."""
         return self._cursors if self._key is None else self._cursors_of(None)
 
-    def parts(self, wanted: Wanted, most: int) -> Iterator[Wanted | WholeGroup]:
+    def parts(self, wanted: WantedRows, most: int) -> Iterator[WantedRows | WholeGroup]:
         """Rows by parts: at most so many, or a whole group."""
         found, at = wanted.references, 0
         marked = np.flatnonzero(found & (WHOLE | END)).tolist()
@@ -192,14 +192,14 @@ class Gather:
                 yield WholeGroup(table, bisect_right(table.starts, int(rows[0])) - 1, int(inputs[0]))
             at = stop + 1
 
-    def wanted(self, items: Bytes) -> Wanted:
+    def wanted(self, items: Bytes) -> WantedRows:
         """The rows of whole items."""
         found = references_of(items, self._item_bytes)
         if self._key is None:
-            return Wanted(found)
-        return Wanted(found, np.frombuffer(items, np.uint64).reshape(-1, self._item_bytes // found.itemsize)[:, 0])
+            return WantedRows(found)
+        return WantedRows(found, np.frombuffer(items, np.uint64).reshape(-1, self._item_bytes // found.itemsize)[:, 0])
 
-    def rows(self, wanted: Wanted) -> pa.Table:
+    def rows(self, wanted: WantedRows) -> pa.Table:
         """These rows, in their order; from any thread. Columns may be dictionaries. Raises InputError."""
         with arrow_errors(self._name):
             if self._key is None or wanted.images is None:
@@ -222,7 +222,7 @@ class Gather:
             for number, one in ranges.items():
                 at = one.low
                 for batch in cursors[number].taken(range(one.low, one.high)):
-                    stretches.append(Stretch(number, at, batch.num_rows))
+                    stretches.append(RowStretch(number, at, batch.num_rows))
                     some.append(batch)
                     at += batch.num_rows
             table = table_of(some, schema)

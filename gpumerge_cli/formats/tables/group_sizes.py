@@ -10,10 +10,8 @@ from gpumerge_cli.formats.tables.settings import GroupSize
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.items import Form
 
-MOST_ROWS = 1 << 18
-"""The most rows of a group that is written."""
-GROUP_BYTES = 128 << 20
-"""The most bytes of values of a group that is written."""
+USUAL_GROUP = GroupSize(1 << 18, 128 << 20)
+"""The size of row groups that nobody asked for."""
 SHARES_OF_READING = 4
 """Batches that are kept take one of so many shares of the memory, and the readers of tables another one."""
 _LEAST_PIECE = 1 << 16
@@ -31,22 +29,17 @@ _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
 
 
+def bytes_of_group(columns: int, memory: int, asked: GroupSize | None) -> int:
+    """The most bytes of values of a group. memory: bytes that the job may take. asked: see TableSettings.group."""
+    most = max(_LEAST_GROUP, _LEAST_OF_COLUMN * columns, memory // _SHARES)
+    return min(most, (asked or USUAL_GROUP).nbytes or most)
+
+
 def rows_of_group(rows: int, nbytes: int, columns: int, purpose: Purpose) -> int:
     """The rows of a group of an output that has so many rows, of so many bytes in memory."""
-    size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
-    most_bytes = min(_largest(columns, purpose), size.nbytes or nbytes)
-    return max(1, min(size.rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))
-
-
-def bytes_of_group(columns: int, purpose: Purpose) -> int:
-    """The most bytes of values of a group."""
-    size = purpose.output.group or GroupSize(MOST_ROWS, GROUP_BYTES)
-    most = _largest(columns, purpose)
-    return min(most, size.nbytes or most)
-
-
-def _largest(columns: int, purpose: Purpose) -> int:
-    return max(_LEAST_GROUP, _LEAST_OF_COLUMN * columns, purpose.memory // _SHARES)
+    asked = purpose.output.group
+    most_bytes = min(nbytes, bytes_of_group(columns, purpose.memory, asked))
+    return max(1, min((asked or USUAL_GROUP).rows or rows, int(most_bytes / max(1.0, nbytes / max(1, rows)))))
 
 
 def rows_of_piece(rows: int, row_bytes: float, purpose: Purpose) -> int:

@@ -16,7 +16,7 @@ from gpumerge_cli.native.row_gather import RowChunk, gather
 
 
 @dataclass(frozen=True)
-class Stretch:
+class RowStretch:
     """Consecutive rows of an input."""
 
     number: int
@@ -26,7 +26,7 @@ class Stretch:
     rows: int
 
 
-def interleaved(found: NDArray[np.uint64], stretches: Sequence[Stretch], rows: Any) -> Any:
+def interleaved(found: NDArray[np.uint64], stretches: Sequence[RowStretch], rows: Any) -> Any:
     """The rows of references, in their order, as a table.
 
     stretches: the rows of inputs that hold them, none twice. rows: a table that has all of these, whose columns have
@@ -43,7 +43,7 @@ def interleaved(found: NDArray[np.uint64], stretches: Sequence[Stretch], rows: A
     return pa.Table.from_arrays(columns, schema=rows.schema)
 
 
-def _gathered(found: NDArray[np.uint64], stretches: Sequence[Stretch], column: Any) -> Any:
+def _gathered(found: NDArray[np.uint64], stretches: Sequence[RowStretch], column: Any) -> Any:
     """The values of a column; None if they have nulls or different sizes."""
     type, chunks = column.type, column.chunks
     if len(chunks) != len(stretches) or column.null_count:
@@ -77,7 +77,7 @@ def _has_one_size(type: pa.DataType) -> bool:
     return bool(types.is_primitive(type) or types.is_decimal(type) or types.is_fixed_size_binary(type))
 
 
-def _places(found: NDArray[np.uint64], stretches: Sequence[Stretch]) -> NDArray[np.int64]:
+def _places(found: NDArray[np.uint64], stretches: Sequence[RowStretch]) -> NDArray[np.int64]:
     """The places of the rows among those of all stretches."""
     inputs, rows = places(found)
     made = np.empty(len(found), np.int64)

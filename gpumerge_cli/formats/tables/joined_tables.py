@@ -65,8 +65,8 @@ def joined_tables(
     settings = replace(settings, stored=_stored(picked, schema))
     gather = JoinGather(
         picked, schema, places_in(columns), key_bytes, sides, rows,
-        bytes_of_group(len(columns), purpose), piece, purpose.memory // SHARES_OF_READING, settings,
-        opened[0].file.beside,
+        bytes_of_group(len(columns), purpose.memory, settings.group), piece, purpose.memory // SHARES_OF_READING,
+        settings, opened[0].file.beside,
     )  # fmt: skip
     found = all_items(opened, forms, orders[0], progress, None, purpose.memory)
     return PreparedSources(tuple(found), orders[0], Written(rows=gather), join=join)

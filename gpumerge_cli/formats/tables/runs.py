@@ -18,7 +18,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, LEAST_OPEN, RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.input_file import opened
-from gpumerge_cli.formats.tables.interleaving import Stretch, interleaved
+from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.references import references, references_of, renumbered
 from gpumerge_cli.formats.tables.spooled import spooled
@@ -142,7 +142,7 @@ def _spilled(
 ) -> SortedRows:
     rows = _joined(held, schema)
     count = rows.num_rows
-    kept, stretches = _without_key(rows, form), [Stretch(number, 0, count)]
+    kept, stretches = _without_key(rows, form), [RowStretch(number, 0, count)]
     at_once = max(1, int(count * batch_bytes / max(1, bytes_in_memory(kept))))
     files: list[SeekableInput] = []
 
@@ -167,7 +167,7 @@ def sorted_pieces(
 ) -> Iterator[bytes]:
     """The bytes of a file with the sorted rows of batches, as SpilledRows.of opens it. Batches are let go."""
     rows = _joined(batches, schema)
-    count, stretches = rows.num_rows, [Stretch(0, 0, rows.num_rows)]
+    count, stretches = rows.num_rows, [RowStretch(0, 0, rows.num_rows)]
     found: list[Any] = []
 
     def keep(items: Bytes) -> None:

@@ -13,12 +13,13 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, without_dictionaries
 from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
+from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.join_gather import JoinGather
 from gpumerge_cli.formats.tables.numbered import add_column
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
-Part = tuple[Any, bool]
+RowPart = tuple[Any, bool]
 _LEAST = 4
 """A piece of so many times fewer rows than a group waits for others."""
 
@@ -26,7 +27,7 @@ _LEAST = 4
 class RowPiece:
     """Rows of an output: as groups that are encoded, as rows that wait for others, or as what is to be gathered."""
 
-    def __init__(self, parts: list[Part], left: Iterator[Part], nbytes: int) -> None:
+    def __init__(self, parts: list[RowPart], left: Iterator[RowPart], nbytes: int) -> None:
         self.parts = parts
         """(an encoded group or a WholeGroup that is copied, True) or (a table, False)."""
         self.left = left
@@ -37,76 +38,24 @@ class RowPiece:
         return self._nbytes
 
 
-class RowSink(ItemSink):
-    """Items to an output of rows. See formats.base.Sink.
+class GroupSink(ItemSink):
+    """Pieces of rows to an output. See formats.base.Sink.
 
-    gather: finds the rows. writer: makes the file.
+    writer: makes the file. rows, nbytes: the most rows of a group, and bytes of its values in memory.
     """
 
-    def __init__(self, output: Any, gather: Gather | JoinGather, writer: TableWriter, *, line_end: int | None) -> None:
+    def __init__(self, output: Any, writer: TableWriter, rows: int, nbytes: float, *, line_end: int | None) -> None:
         super().__init__(output, compress=lambda data: data, line_end=line_end)
         self.seekable = False
-        self._gather: Any = gather
         self._writer = writer
-        self._rows = gather.group_rows
-        self._ahead = max(self._rows, gather.piece_rows)
-        self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
+        self._rows, self._most_bytes = rows, nbytes
         self._at = 0
         self._waiting: list[Any] = []
         self._write(writer.head)
 
-    def encode(self, data: Bytes, numbers: Bytes | None = None) -> RowPiece:
-        """See Sink. numbers: those of the items, if a column is made of them."""
-        wanted = self._gather.wanted(data)
-        if len(wanted) > self._ahead:
-            wanted = wanted.copied()
-        of_rows = None
-        if numbers is not None:
-            assert self._gather.numbered is not None, "the engine has numbers for a column"
-            of_rows = np.array(np.frombuffer(numbers, np.int64))
-            kept = self._gather.numbered.kept(of_rows)
-            if kept is not None:
-                wanted, of_rows = wanted.kept(kept), of_rows[kept]
-        parts: list[Part] = []
-        made, rows = self._made(wanted, of_rows), 0
-        for part, is_encoded, count in made:
-            parts.append((part, is_encoded))
-            rows += count
-            if rows >= self._ahead:
-                break
-        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
-
-    def _made(self, wanted: Any, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
-        """The parts of a piece, and the rows that each has in memory. numbers: see _gathered; None for no column."""
-        if numbers is not None:
-            for at in range(0, len(wanted), self._rows):
-                some = wanted.part(at, at + self._rows)
-                yield (*self._gathered(some, numbers[at : at + self._rows]), self._size(some))
-            return
-        for part in self._gather.parts(wanted, self._rows):
-            if not isinstance(part, WholeGroup):
-                yield (*self._gathered(part), self._size(part))
-            elif self._writer.takes(part.table, part.group):
-                yield part, True, 0
-            else:
-                for some in part.wanted(self._rows):
-                    yield (*self._gathered(some), len(some))
-
-    def _size(self, wanted: Any) -> int:
-        """The rows in memory, more than they are if some are large."""
-        return max(len(wanted), int(self._rows * wanted.nbytes / self._gather.group_bytes))
-
-    def _gathered(self, found: Any, numbers: Any = None) -> Part:
-        """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
-        rows = self._gather.rows(found)
-        if self._gather.numbered is not None:
-            rows = add_column(rows, self._gather.numbered, numbers)
-        whole = self._size(found) * _LEAST >= self._rows
-        if not whole or not self._writer.takes_dictionaries:
-            rows = without_dictionaries(rows, self._gather.output_schema)
-        if self._checks_utf8:
-            check_utf8(rows, self._gather.inputs)
-        return (self._writer.encoded(rows) if whole else rows), whole
+    def _is_whole(self, rows: int, nbytes: int = 0) -> bool:
+        """Whether so many rows, or bytes of them, are enough for a group."""
+        return rows * _LEAST >= self._rows or nbytes * _LEAST >= self._most_bytes
 
     def write_at(self, start: int, data: Any) -> None:
         """See Sink."""
@@ -115,10 +64,11 @@ class RowSink(ItemSink):
                 self._flush()
                 self._append(part)
                 continue
-            self._waiting.append(part)
-            rows = sum(table.num_rows for table in self._waiting)
-            if rows >= self._rows or sum(map(bytes_in_memory, self._waiting)) >= self._gather.group_bytes:
+            rows = sum(table.num_rows for table in self._waiting) + part.num_rows
+            nbytes = sum(map(bytes_in_memory, self._waiting)) + bytes_in_memory(part)
+            if rows > self._rows or nbytes > self._most_bytes:
                 self._flush()
+            self._waiting.append(part)
 
     def add(self, groups: Iterable[tuple[Any, Bytes]]) -> None:
         """Write groups that another process has encoded: the facts and bytes of each, see TableWriter.detached."""
@@ -151,3 +101,92 @@ class RowSink(ItemSink):
         if len(data):
             self._output.write_at(self._at, data)
             self._at += len(data)
+
+
+class RowSink(GroupSink):
+    """Items to an output of rows. See formats.base.Sink.
+
+    gather: finds the rows. writer: makes the file.
+    """
+
+    def __init__(self, output: Any, gather: Gather | JoinGather, writer: TableWriter, *, line_end: int | None) -> None:
+        super().__init__(output, writer, gather.group_rows, gather.group_bytes, line_end=line_end)
+        self._gather: Any = gather
+        self._ahead = max(self._rows, gather.piece_rows)
+        self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
+
+    def encode(self, data: Bytes, numbers: Bytes | None = None) -> RowPiece:
+        """See Sink. numbers: those of the items, if a column is made of them."""
+        wanted = self._gather.wanted(data)
+        if len(wanted) > self._ahead:
+            wanted = wanted.copied()
+        of_rows = None
+        if numbers is not None:
+            assert self._gather.numbered is not None, "the engine has numbers for a column"
+            of_rows = np.array(np.frombuffer(numbers, np.int64))
+            kept = self._gather.numbered.kept(of_rows)
+            if kept is not None:
+                wanted, of_rows = wanted.kept(kept), of_rows[kept]
+        parts: list[RowPart] = []
+        made, rows = self._made(wanted, of_rows), 0
+        for part, is_encoded, count in made:
+            parts.append((part, is_encoded))
+            rows += count
+            if rows >= self._ahead:
+                break
+        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
+
+    def _made(self, wanted: Any, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
+        """The parts of a piece, and the rows that each has in memory. numbers: see _gathered; None for no column."""
+        if numbers is not None:
+            for at in range(0, len(wanted), self._rows):
+                some = wanted.part(at, at + self._rows)
+                yield (*self._gathered(some, numbers[at : at + self._rows]), self._size(some))
+            return
+        for part in self._gather.parts(wanted, self._rows):
+            if not isinstance(part, WholeGroup):
+                yield (*self._gathered(part), self._size(part))
+            elif self._writer.takes(part.table, part.group):
+                yield part, True, 0
+            else:
+                for some in part.wanted(self._rows):
+                    yield (*self._gathered(some), len(some))
+
+    def _size(self, wanted: Any) -> int:
+        """The rows in memory, more than they are if some are large."""
+        return max(len(wanted), int(self._rows * wanted.nbytes / self._gather.group_bytes))
+
+    def _gathered(self, found: Any, numbers: Any = None) -> RowPart:
+        """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
+        rows = self._gather.rows(found)
+        if self._gather.numbered is not None:
+            rows = add_column(rows, self._gather.numbered, numbers)
+        whole = self._is_whole(self._size(found))
+        if not whole or not self._writer.takes_dictionaries:
+            rows = without_dictionaries(rows, self._gather.output_schema)
+        if self._checks_utf8:
+            check_utf8(rows, self._gather.inputs)
+        return (self._writer.encoded(rows) if whole else rows), whole
+
+
+class ConvertedSink(GroupSink):
+    """Items of another format to an output of rows. See formats.base.Sink.
+
+    items: makes rows of them. Others: see GroupSink.
+    """
+
+    def __init__(
+        self, output: Any, items: ItemRows, writer: TableWriter, rows: int, nbytes: int, *, line_end: int | None
+    ) -> None:
+        super().__init__(output, writer, rows, nbytes, line_end=line_end)
+        self._items = items
+
+    def encode(self, data: Bytes) -> RowPiece:
+        """See Sink."""
+        rows = self._items.rows(data)
+        most = min(self._rows, max(1, self._most_bytes * rows.num_rows // max(1, rows.nbytes)))
+        parts: list[tuple[Any, bool]] = []
+        for part in (rows.slice(at, most) for at in range(0, rows.num_rows, most)):
+            whole = self._is_whole(part.num_rows, part.nbytes)
+            parts.append((self._writer.encoded(part) if whole else part, whole))
+        return RowPiece(parts, iter(()), len(data))

@@ -17,7 +17,7 @@ pa, pq = library("pyarrow"), library("pyarrow.parquet")
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
 from gpumerge_cli.formats.tables import items, parquet_table, runs  # noqa: E402
 from gpumerge_cli.formats.tables.images import has_values, uint64_images, values_of_uint64  # noqa: E402
-from gpumerge_cli.formats.tables.interleaving import Stretch, interleaved  # noqa: E402
+from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved  # noqa: E402
 from gpumerge_cli.formats.tables.key_columns import KeyColumn  # noqa: E402
 from gpumerge_cli.formats.tables.references import references  # noqa: E402
 from gpumerge_cli.formats.tables.taking import rows_at  # noqa: E402
@@ -39,7 +39,7 @@ def test_interleaved_rows_are_those_of_a_take(case: int) -> None:
     for number in inputs:
         at = rng.choice([0, 7, 1 << 33])
         for rows in rng.choices([0, 1, 10, 300], k=rng.randrange(1, 4)):
-            stretches.append(Stretch(number, at, rows))
+            stretches.append(RowStretch(number, at, rows))
             batches.append([drawn_array(rng, type, rows, nulls=nulls) for type in types])
             wanted.append(references(number, at, rows))
             at += rows

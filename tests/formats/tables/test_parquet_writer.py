@@ -17,7 +17,7 @@ pa, pq = library("pyarrow"), library("pyarrow.parquet")
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
 from gpumerge_cli.cli.options.commands import command  # noqa: E402
-from gpumerge_cli.formats.tables.group_sizes import GROUP_BYTES, MOST_ROWS  # noqa: E402
+from gpumerge_cli.formats.tables.group_sizes import USUAL_GROUP  # noqa: E402
 
 
 def numbers(count: int = 1000) -> Any:
@@ -192,7 +192,7 @@ def test_old_timestamps_and_decimals_keep_their_form(tmp_path: Path) -> None:
 
 def test_help_says_the_usual_size_of_groups() -> None:
     words = " ".join(option.help for option in command("merge").options if option.name == "row-group-size")
-    assert f"{GROUP_BYTES >> 20} MiB, but at most {MOST_ROWS:,} rows" in words
+    assert f"{(USUAL_GROUP.nbytes or 0) >> 20} MiB, but at most {USUAL_GROUP.rows:,} rows" in words
 
 
 def test_the_program_does_not_import_pandas(tmp_path: Path) -> None:

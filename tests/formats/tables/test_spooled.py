@@ -70,7 +70,7 @@ def test_sorts_and_merges(suffix: str, tmp_path: Path, seed: int, monkeypatch: p
     rng = random.Random(seed)
     for case in range(CASES):
         drawn = Drawn(rng, suffix)
-        unsorted = [read(drawn.write(drawn.table(rng.choice([1, 60, 300])), tmp_path / at)) for at in "ab"]
+        unsorted = [read(drawn.write(drawn.table(rng.choice([1, 60, 300])), tmp_path / f"{at}u")) for at in "ab"]
         one, other = (
             drawn.write(drawn.ordered(table), tmp_path / at) for table, at in zip(unsorted, "ab", strict=True)
         )
