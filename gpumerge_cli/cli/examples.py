@@ -30,7 +30,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge diff --field id old.csv new.csv", "Write the rows that were added, removed or changed."),
         ("gpumerge diff --field id --total old.csv new.csv", "Count them."),
         ("gpumerge diff --field id --ignore seen --changes changed.csv old.csv new.csv", "List changed columns, too."),
-        ("gpumerge diff --sort-inputs -t , -k 1,1n january.csv february.csv", "Sort both files first."),
+        ("gpumerge diff --sort-inputs -t , -k 2,2n january.csv february.csv", "Sort both files first."),
     ),
     "join": (
         ("gpumerge join -t , -j 2 -n january.csv february.csv", "Join lines by the numbers in their second fields."),

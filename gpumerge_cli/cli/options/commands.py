@@ -152,7 +152,7 @@ COMMANDS = (
         "",
         "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
         "Data goes to standard output, everything else to standard error. See gpumerge COMMAND --help.",
-        ending=f"{SUFFIXES_MARK}\n\n{SWITCHES}\n\n{_exit_codes('disorder found (check, sort -c)')}",
+        ending=f"{SUFFIXES_MARK}\n\n{SWITCHES}\n\n{_exit_codes('disorder (check, sort -c), or files differ (diff)')}",
     ),
     _command(
         "merge",

@@ -145,7 +145,7 @@ OUTPUT = (
     Option(
         "total", "Output", ("diff",),
         "Write four numbers alone: how many items were added, removed, changed, and are unchanged.",
-        project=True,
+        gnu=True, project=True,
         not_with=(NotWith(("output", "changes"), "{option} writes numbers to standard output, and no items"),),
     ),
     Option(
