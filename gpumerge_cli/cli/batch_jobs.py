@@ -15,6 +15,7 @@ from gpumerge_cli.cli.options.typed import (
     CheckOptions,
     CombineOptions,
     CompareOptions,
+    DiffOptions,
     JoinOptions,
     MergeOptions,
     RankOptions,
@@ -58,7 +59,7 @@ def commands(
     durable, folders, cluster: --fsync, --temporary-directory and --cluster of the batch, for jobs that do not set
     them. has_settings: whether settings hold for options that jobs leave out.
     """
-    from gpumerge_cli.cli import check, join, merge, rank, sets, sort
+    from gpumerge_cli.cli import check, diff, join, merge, rank, sets, sort
 
     kind = Settings if has_settings else NoSettings
     settings = kind(leaving_out=_NOT_OF_JOBS | _SHARED | {"report", "files0-from"})
@@ -71,6 +72,7 @@ def commands(
         "merge": _of_options("merge", MergeOptions, merge.job_of),
         **{name: _of_options(name, CombineOptions, sets.set_of) for name in SETS},
         "compare": _of_options("compare", CompareOptions, sets.comparison_job),
+        "diff": _of_options("diff", DiffOptions, diff.job_of),
         "join": _of_options("join", JoinOptions, join.job_of),
         "rank": _of_options("rank", RankOptions, rank.job_of),
         "sort": sort.job_of,

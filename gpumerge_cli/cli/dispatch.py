@@ -15,6 +15,7 @@ from gpumerge_cli.cli.options.typed import (
     CheckOptions,
     CombineOptions,
     CompareOptions,
+    DiffOptions,
     GenerateOptions,
     InfoOptions,
     JoinOptions,
@@ -39,13 +40,16 @@ def run_command(name: str, words: Sequence[str], settings: Settings | None) -> i
         print(help_text(name), end="")
         return 0
     with notices(quiet=isinstance(options, QuietOptions) and options.quiet):
-        _carry_out(options)
-    return 0
+        return _carry_out(options)
 
 
-def _carry_out(options: Options) -> None:
-    """Carry out the command of these options. Only its own modules are imported."""
+def _carry_out(options: Options) -> int:
+    """Carry out the command of these options, and return the exit code. Only its own modules are imported."""
     match options:
+        case DiffOptions():
+            from gpumerge_cli.cli.diff import run_diff
+
+            return run_diff(options)
         case MergeOptions():
             from gpumerge_cli.cli.merge import run_merge
 
@@ -96,3 +100,4 @@ def _carry_out(options: Options) -> None:
             run_info(options)
         case _:
             raise AssertionError(f"no function carries out {options.command}")
+    return 0

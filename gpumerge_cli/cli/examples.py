@@ -27,6 +27,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge compare january.txt february.txt", "Write what only one of two lists holds, and what both hold."),
         ("gpumerge compare -12 january.txt february.txt", "Write the lines that both lists hold."),
     ),
+    "diff": (
+        ("gpumerge diff --field id old.csv new.csv", "Write the rows that were added, removed or changed."),
+        ("gpumerge diff --field id --total old.csv new.csv", "Count them."),
+        ("gpumerge diff --field id --ignore seen --changes changed.csv old.csv new.csv", "List changed columns, too."),
+        ("gpumerge diff --sort-inputs -t , -k 2,2n january.csv february.csv", "Sort both files first."),
+    ),
     "join": (
         ("gpumerge join -t , -j 2 -n january.csv february.csv", "Join lines by the numbers in their second fields."),
         ("gpumerge join -t , -j 2 -n -a 1 -e none -o auto january.csv february.csv", "Keep all lines of the first."),

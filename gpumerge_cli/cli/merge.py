@@ -15,6 +15,7 @@ from gpumerge_cli.dataclass import replace
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job, Operation, RankRange
+    from gpumerge_cli.results.run import MergeReport
 
 
 def run_merge(options: MergeOptions) -> None:
@@ -67,8 +68,8 @@ def _plan(job: Job) -> None:
     print(dumps(plan_files(job).as_dict()))
 
 
-def run_and_report(job: Job, options: MergingOptions | JoinOptions) -> None:
-    """Do a merge, a set or a join, and print its report on standard error. Raises GpumergeError."""
+def run_and_report(job: Job, options: MergingOptions | JoinOptions) -> MergeReport:
+    """Do a merge, a set, a join or a diff, and print its report on standard error. Raises GpumergeError."""
     from gpumerge_cli.engine.resources import seconds_since_start
     from gpumerge_cli.results.run import MergeReport
 
@@ -79,3 +80,4 @@ def run_and_report(job: Job, options: MergingOptions | JoinOptions) -> None:
     assert isinstance(measured, MergeReport)
     if not options.quiet:
         print_report(measured, stats=options.verbose)
+    return measured

@@ -12,6 +12,7 @@ from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.launch import LaunchRequest, SortRequest
+from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.order.row_joins import JoinRequest
@@ -71,8 +72,9 @@ class Operation:
     The order is checked where items are read."""
     margin: Margin | None = None
     """Text added to each line of the output, for lines alone, or counts in a file of their own; not with parts."""
-    join: JoinRules | JoinRequest | None = None
-    """Joins two inputs; `equals` is JOIN then. A request becomes rules once the inputs are opened."""
+    join: JoinRules | JoinRequest | DiffRequest | None = None
+    """Joins two inputs, or tells their differences; `equals` is JOIN then. Requests become rules once the inputs are
+    opened."""
     questions: Questions | None = None
     """Set if the kind is rank."""
     launch: LaunchRequest | SortRequest = field(default_factory=LaunchRequest)
@@ -85,6 +87,11 @@ class Operation:
     def __post_init__(self) -> None:
         if self.kind == "sort" and isinstance(self.launch, LaunchRequest):  # says nothing of the algorithm
             object.__setattr__(self, "launch", SortRequest(launch=self.launch))
+
+    @property
+    def takes_others(self) -> bool:
+        """Whether its inputs may have different columns, types and headers."""
+        return self.join is not None and not isinstance(self.join, DiffRequest)
 
     @property
     def by_groups(self) -> bool:

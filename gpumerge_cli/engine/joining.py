@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.differing import check_compared, prepared_diff
 from gpumerge_cli.engine.inputs import Inputs, layouts_of
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.native.joins import Joins, JoinWorker
+from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
@@ -19,8 +21,11 @@ from gpumerge_cli.urls import shown
 def check_joined(job: Job) -> None:
     """Raise UsageError if the inputs are not two, or if their formats are not joined with each other."""
     if len(job.inputs) != 2:
-        raise UsageError(f"{len(job.inputs)} files were named", way_out="a join takes two, A and B")
+        raise UsageError(f"{len(job.inputs)} files were named", way_out=f"a {job.operation.title} takes two")
     layouts = layouts_of(job.inputs, job.items)
+    if isinstance(job.operation.join, DiffRequest):
+        check_compared(job.operation.join, layouts)
+        return
     for name, layout in zip(job.inputs, layouts, strict=True):
         if not layout.format.joins:
             raise UsageError(f"{shown(name)} holds {layout.format.word}", way_out="join lines, records or numbers")
@@ -38,6 +43,9 @@ def prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
     Raises UsageError or InputError for inputs that cannot be joined.
     """
     assert job.operation.join is not None
+    if isinstance(job.operation.join, DiffRequest):
+        diff, inputs = prepared_diff(job, job.operation.join, inputs)
+        return _joined(job, diff), inputs
     if inputs.join is not None:
         return _joined(job, inputs.join), inputs
     of_lines = [isinstance(source, LineSource) for source in inputs.sources]

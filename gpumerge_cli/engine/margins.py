@@ -10,6 +10,7 @@ from gpumerge_cli.engine.job import Job
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.formats.output import refuse_inputs, same_output
+from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import SETS, TITLE, Margin
 
 
@@ -88,17 +89,22 @@ def _has_fields_of_items(inputs: Inputs, line: bytes) -> bool:
     return len(fields(line)) == len(fields(first))
 
 
-def counts_file(margin: Margin, job: Job) -> tuple[str, ...]:
-    """The file of counts, if the job has one.
+def side_files(job: Job) -> tuple[str, ...]:
+    """The file beside the output, of counts or of changed columns, if the job has one.
 
     Raises UsageError or OutputError if it is the output, or an open file that holds an input.
     """
-    if margin.file is None:
+    operation = job.operation
+    counts = None if operation.margin is None else operation.margin.file
+    changes = operation.join.changes if isinstance(operation.join, DiffRequest) else None
+    file = changes if counts is None else counts
+    if file is None:
         return ()
-    refuse_inputs(margin.file, job.inputs)
-    if same_output(margin.file, job.output.name):
-        raise UsageError("the output and its counts would go to one place", way_out="use another name with --count-to")
-    return (margin.file,)
+    refuse_inputs(file, job.inputs)
+    if same_output(file, job.output.name):
+        what, option = ("counts", "--count-to") if changes is None else ("changes", "--changes")
+        raise UsageError(f"the output and its {what} would go to one place", way_out=f"use another name with {option}")
+    return (file,)
 
 
 def by_cpu(job: Job) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.inputs import Inputs
@@ -26,16 +27,22 @@ from gpumerge_cli.formats.naming import codec_of_inputs
 from gpumerge_cli.formats.output_items import OutputItems
 from gpumerge_cli.formats.part_names import check_part_names, part_names
 from gpumerge_cli.formats.registry import open_sink
+from gpumerge_cli.order.differences import Diff
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.results.run import OutputPart
 from gpumerge_cli.temporary_files import remove_leftovers
 from gpumerge_cli.urls import is_url
 
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.changes import ChangesWriter
+
 _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
 _SHARE = 4  # of the memory that is available
 COUNTS = Layout(format_named("raw"), Items("raw"), dtype=ItemType("u", 8))
 """The layout of a file of counts."""
+CHANGES = Layout(format_named("text"), Items("text"))
+"""The layout of a file of changed columns."""
 _COUNT_BYTES = 8
 
 
@@ -65,6 +72,7 @@ class Output:
         self._order = inputs.order
         self.sinks: list[Sink] = []
         self._counts: Sink | None = None
+        self._changes: ChangesWriter | None = None
         self._all: list[Sink] = []  # with the counts
         self._threads = job.resources.threads
         self._reserved: Sequence[int] = ()
@@ -104,6 +112,17 @@ class Output:
             if margin is not None and margin.file is not None:
                 self._counts = open_sink(margin.file, COUNTS, COUNTS.dtype, None, most=_COUNT_BYTES * items)
                 self._all.append(self._counts)
+            join = job.operation.join
+            if isinstance(join, Diff) and join.changes is not None:
+                from gpumerge_cli.engine.changes import (  # not on the way of other jobs
+                    HEADER,
+                    ChangedColumns,
+                    ChangesWriter,
+                )
+
+                changes = open_sink(join.changes, CHANGES, None, None, head=HEADER, most=inputs.nbytes)
+                self._all.append(changes)
+                self._changes = ChangesWriter(self.sinks, changes, ChangedColumns(join, inputs))
         except BaseException:
             self.abort()
             raise
@@ -112,6 +131,8 @@ class Output:
 
     def writer(self, *, planned: bool, start: int = 0) -> SinkWriter:
         """A writer of items to the sinks, and of counts to theirs. planned, start: see SinkWriter."""
+        if self._changes is not None:
+            return self._changes
         margin = self._operation.margin
         if margin is not None and margin.is_apart and self._counts is None:
             return NumberedRowWriter(self.sinks, self._items_in)
@@ -181,6 +202,8 @@ class Output:
             raise OutputError(f"{items} items were to be written instead of {expected}", where=self.names[0])
         if self._counts is not None:
             per_part.append(PartTotal(items, _COUNT_BYTES * items))
+        if self._changes is not None:
+            per_part.append(PartTotal(0, self._changes.nbytes))
         for sink, part in zip(self._all, per_part, strict=True):
             sink.finish(nbytes=part.nbytes, count=part.items, durable=durable)
 
@@ -195,7 +218,7 @@ class Output:
                 sink.commit(durable=durable, keep=len(self._all) > 1)
         except OutputError as error:
             stay = [sink.name for sink in self._all if not sink.take_back()]
-            what = "parts" if self._counts is None else "files"
+            what = "parts" if len(self._all) == len(self.sinks) else "files"
             if len(self._all) > 1:
                 error.way_out = f"these {what} are new: {', '.join(stay)}" if stay else f"all {what} are as they were"
             raise

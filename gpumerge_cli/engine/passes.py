@@ -13,6 +13,7 @@ from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.reading_progress import Advance, OnStage
 from gpumerge_cli.engine.writers import NullWriter, ResultWriter
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules
@@ -74,7 +75,7 @@ class Pass:
     def join(self) -> JoinRules | None:
         """See Operation."""
         join = self.job.operation.join
-        assert not isinstance(join, JoinRequest), "inputs are opened"
+        assert not isinstance(join, JoinRequest | DiffRequest), "inputs are opened"
         return join
 
     @property

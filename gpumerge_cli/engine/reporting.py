@@ -11,13 +11,14 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.clock import Clock
 from gpumerge_cli.engine.executor import JobTeam
 from gpumerge_cli.engine.inputs import Inputs
-from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.job import Job, Operation
 from gpumerge_cli.engine.outcome import LaunchInfo, Outcome, WorkerLog
 from gpumerge_cli.engine.output import Output
 from gpumerge_cli.engine.resources import cores, peak_memory
 from gpumerge_cli.measure import COMPILE
+from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.results.origin import origin_now
-from gpumerge_cli.results.run import STAGES, Ceiling, KindReport, MergeReport, Stage, WorkerReport, bounded
+from gpumerge_cli.results.run import STAGES, Ceiling, Difference, KindReport, MergeReport, Stage, WorkerReport, bounded
 
 
 def make_report(
@@ -79,8 +80,18 @@ def make_report(
         kinds=_kinds(outcome.logs, expected),
         parts=output.parts(outcome) if job.output.parts is not None else (),
         joined=joined,
+        difference=_difference(operation, outcome),
     )
     return bounded(measured)
+
+
+def _difference(operation: Operation, outcome: Outcome) -> Difference | None:
+    """The numbers of a diff; None for other operations."""
+    if not isinstance(operation.join, DiffRequest):
+        return None
+    (old, new), unchanged = outcome.counts, outcome.dropped // 2
+    both = unchanged + outcome.changed
+    return Difference(new - both, old - both, outcome.changed, unchanged)
 
 
 def _at_work(logs: Sequence[WorkerLog]) -> list[WorkerLog]:

@@ -16,7 +16,7 @@ from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.job import OPERATION_KINDS, Job
 from gpumerge_cli.engine.launches import policy_of
 from gpumerge_cli.engine.local import LOCAL
-from gpumerge_cli.engine.margins import counts_file, prepared_margin
+from gpumerge_cli.engine.margins import prepared_margin, side_files
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.outcome import Outcome, sort_outcome
 from gpumerge_cli.engine.output import Output, output_names
@@ -106,7 +106,7 @@ def _run_to_output(
     """Run a merge, set, join or sort. See run."""
     executor.check_job(job)
     _check_before_opening(job)
-    sorts, margin = job.operation.kind == "sort", job.operation.margin
+    sorts = job.operation.kind == "sort"
     if sorts and job.resources.memory is not None:
         keep_no_freed_memory()
     names = output_names(job)
@@ -118,8 +118,8 @@ def _run_to_output(
             clock.stopwatch,
             advance,
             resources=job.resources,
-            outputs=names if margin is None else (*names, *counts_file(margin, job)),
-            alike=job.operation.join is None,
+            outputs=(*names, *side_files(job)),
+            alike=not job.operation.takes_others,
             copier=executor.copier(job, names[0]),
             purpose=purpose_of(job, by_ranges=executor.by_ranges),
         ) as inputs,

@@ -71,6 +71,8 @@ class TaskResult:
     """Items that each source gave."""
     dropped: int = 0
     """Items left out."""
+    changed: int = 0
+    """Pairs of items of a diff that differ."""
     written: int = 0
     """Bytes that were written."""
     nbytes: int = 0
@@ -96,6 +98,7 @@ class TaskResult:
         """Add the outcome of one more task, but for its spans."""
         self.counts[:] = map(operator.add, self.counts, task.counts)
         self.dropped += task.dropped
+        self.changed += task.changed
         self.written += task.written
         self.nbytes += task.nbytes
         self.largest = max(self.largest, task.largest)

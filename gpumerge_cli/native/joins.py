@@ -38,7 +38,7 @@ class Joins:
             sources=self.sources.specs,
             columns=None if self._columns is None else self._columns.buffer_info()[0],
             filler=address_of(self._filler),
-            count=0 if self._columns is None else len(self._columns) // 2,
+            count=0 if join.columns is None else len(join.columns),
             filler_bytes=len(join.filler),
             separator=separator_word(join.between),
             shows=join.shows,
@@ -51,12 +51,14 @@ class Joins:
 class JoinWorker:
     """See ChunkWorker. Results are made while `outputs` is read, so counts and errors come with its parts.
 
-    capacity: about the bytes of each input that are held; a chunk that has more is read through a window.
+    capacity: about the bytes of each input that are held; a chunk that has more is read through a window. changed: of a
+    diff, the pairs whose items differ.
     """
 
     def __init__(self, joins: Joins, capacity: int = 0) -> None:
         self.counts = [0, 0]
         self.dropped = 0
+        self.changed = 0
         self.merged_bytes = -1  # not known ahead
         self.spans: list[Span] = []
         self._library = library()
@@ -67,7 +69,7 @@ class JoinWorker:
             raise MemoryError
 
     def run(self, ranges: Sequence[tuple[int, int]], part: int, offset: int) -> None:
-        self.counts, self.dropped, self.spans = [0, 0], 0, []
+        self.counts, self.dropped, self.changed, self.spans = [0, 0], 0, 0, []
         edges = array("q", chain.from_iterable(ranges))
         result, failure = self._library.JoinResult(), self._library.Failure()
         status = self._library.gm_join_start(self._handle, edges.buffer_info()[0], self._joins.check, result, failure)
@@ -84,7 +86,7 @@ class JoinWorker:
             self._check_status(status, failure)
             self.spans.append(Span("kernel", result.kernel_ns / 1e9, result.nbytes, stopped))
             lines, over = lines + result.lines, bool(result.over)
-            self.counts = [result.taken_a, result.taken_b]
+            self.counts, self.changed = [result.taken_a, result.taken_b], result.changed
             self.dropped = sum(self.counts) - lines
             if result.nbytes:
                 yield memory_at(result.at, result.nbytes)
@@ -112,6 +114,12 @@ class JoinWorker:
                 f"this row has {failure.error} fields, and line 1 has {self._joins.most[failure.input]}",
                 where=self._joins.sources.sources[failure.input].location(failure.position),
                 way_out="check its quotes and the separator, or choose columns with -o",
+            )
+        if status == self._library.REPEATED_KEY:
+            raise InputError(
+                "its key is that of the item ahead of it",
+                where=self._joins.sources.sources[failure.input].location(failure.position),
+                way_out="name a key that is unique, or pair items with equal keys in order by --multi",
             )
         self._joins.sources.check_status(status, failure)
 

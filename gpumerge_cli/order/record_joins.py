@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Order
+from gpumerge_cli.order.differences import Diff
 from gpumerge_cli.order.fields import FieldsOrder
 from gpumerge_cli.order.joins import ONLY_B, PAIRS, Join, suffix_apart
 from gpumerge_cli.order.key_types import ItemType
@@ -59,7 +60,7 @@ class RecordJoin:
         return bool(self.shows & (PAIRS | ONLY_B))
 
 
-JoinRules = Join | RecordJoin | PayloadJoin
+JoinRules = Join | RecordJoin | PayloadJoin | Diff
 
 
 def parts_of(order: Order) -> tuple[RecordOrder, ...]:
@@ -119,6 +120,31 @@ def joined_type(a: Dtype, b: Dtype, key: Sequence[RecordOrder]) -> Dtype:
         formats.append(left)
         offsets.append(a.itemsize + ahead(place))
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+
+
+def marked_type(title: str, dtype: Dtype) -> Dtype:
+    """The type of records, or numbers, with a byte of text ahead of each.
+
+    It has the fields of a dtype that has any, behind one called `title`.
+    """
+    dtype = dtype if dtype.kind in "SV" else dtype.newbyteorder("=")
+    if dtype.names is None and dtype.kind in "SV":
+        return ItemType("V", 1 + dtype.itemsize)
+    import numpy as np
+
+    whole = np.dtype(dtype)
+    names = list(whole.names or ("value",))
+    formats = [whole[name] for name in whole.names or ()] or [whole]
+    offsets = [0] if whole.names is None else _offsets(whole)
+    title += suffix_apart(title, names)
+    return np.dtype(
+        {
+            "names": [title, *names],
+            "formats": ["S1", *formats],
+            "offsets": [0, *(1 + place for place in offsets)],
+            "itemsize": 1 + dtype.itemsize,
+        }
+    )
 
 
 def _without(dtype: np.dtype[Any], place: int, taken: Sequence[tuple[int, int]]) -> np.dtype[Any] | None:

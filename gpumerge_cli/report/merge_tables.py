@@ -58,7 +58,7 @@ def stage_name(stage: str) -> str:
 
 def done(report: MergeReport) -> str:
     """The verb of the summary, in the past tense."""
-    return {"sort": "sorted", "merge": "merged", "join": "joined", "compare": "compared"}.get(
+    return {"sort": "sorted", "merge": "merged", "join": "joined", "compare": "compared", "diff": "compared"}.get(
         report.kind, f"{report.kind} of"
     )
 

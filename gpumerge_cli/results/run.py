@@ -111,6 +111,22 @@ class KindReport:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """The numbers of items that two inputs differ in."""
+
+    added: int
+    removed: int
+    changed: int
+    """Pairs of items with equal keys that differ."""
+    unchanged: int
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the inputs do not differ."""
+        return not (self.added or self.removed or self.changed)
+
+
+@dataclass(frozen=True)
 class MergeReport:
     """One merge: its inputs, its output, and the time of each part."""
 
@@ -170,6 +186,8 @@ class MergeReport:
     """Each kind of worker, beside what the cost model expected of it."""
     parts: tuple[OutputPart, ...] = ()
     """The files of the output, if there are several; then {part} stands for their numbers in the output's name."""
+    difference: Difference | None = None
+    """The numbers of a diff; None for other operations."""
     joined: int | None = None
     """Lines or records that a join wrote; None for a run that is not a join."""
 

@@ -18,11 +18,11 @@ extern "C" {
 #endif
 
 enum Status { DONE = 0, DISORDER = 1, READ_FAILED = 2, INPUT_SHRANK = 3, WRITE_FAILED = 4, NO_MEMORY = 5, CALLBACK_FAILED = 6,
-    SURPLUS_FIELDS = 7 };
+    SURPLUS_FIELDS = 7, REPEATED_KEY = 8 };
 
 /* The failure of a call. error: its errno, if it has one. input: the number of the source or run. position: the byte in that source;
  * for DISORDER the byte of the first item that goes before the one ahead of it, or of a line with an invalid key (see gm_fault);
- * for SURPLUS_FIELDS the first byte of the line. */
+ * for SURPLUS_FIELDS the first byte of the line; for REPEATED_KEY that of the item whose key is that of the one ahead of it. */
 struct Failure {
     int64_t error, input, position;
 };
@@ -383,8 +383,14 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * other fields of lines of A and B that have so many fields. Any others must be empty, or it is an error, SURPLUS_FIELDS, whose
  * `error` is the number of fields. If no field of B's goes out, most_b is 0.
  * A record that goes out has the bytes of A's, then those of B's that are not its key. If there is none of A, the key lies in its
- * place. If no record of B can go out, there are no bytes for it. */
-enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8 };
+ * place. If no record of B can go out, there are no bytes for it.
+ * JOIN_DIFF asks for something else: the items that one input alone has, and those of both whose other bytes differ, as they are,
+ * each with a mark ahead of it. The first item of A's with a key is paired with the first one of B's, and so on. filler: the marks
+ * of an item of A alone, of B alone, and of changed items of A and of B, all of one length. columns: null, or `count` fields
+ * of lines that are not compared. JOIN_UNIQUE: two items of an input with equal keys are an error. JOIN_COUNTS: nothing is
+ * written, but counted as if it were. */
+enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8, JOIN_DIFF = 16, JOIN_UNIQUE = 32,
+    JOIN_COUNTS = 64 };
 struct JoinSpec {
     const struct SourceSpec* sources;
     const struct OrderSpec* keys;
@@ -393,10 +399,11 @@ struct JoinSpec {
     int64_t count, filler_bytes, separator, shows, most_a, most_b;
 };
 /* A part of a join's result: where it lies until the next call, its bytes and items. taken[0], taken[1]: the items of A and B
- * that are behind it. over: 1 if nothing follows. *_ns: as in ChunkResult. */
+ * that are behind it. changed: of a JOIN_DIFF, the pairs so far whose items differ. over: 1 if nothing follows. *_ns: as in
+ * ChunkResult. */
 struct JoinResult {
     const unsigned char* at;
-    int64_t nbytes, lines, taken_a, taken_b, over, read_ns, kernel_ns;
+    int64_t nbytes, lines, taken_a, taken_b, changed, over, read_ns, kernel_ns;
 };
 /* Opens a join; null if there is no memory. The spec, and all it points to, must outlive it. One thread at a time uses it.
  * room: the bytes of each input that are held at a time, unless one item is longer. A group of B that is larger is read again

@@ -77,7 +77,8 @@ class LineReader {
 public:
     explicit LineReader(const int64_t* table)
         : order_(*reinterpret_cast<const LineOrder*>(table)), several_(order_.keys > 1),
-          begins_with_key_(is_plain(order_.separator) && order_.key(0).start_field == 0 && !several_)
+          whole_(!several_ && order_.key(0).start_field == 0 && order_.key(0).end_field < 0),
+          begins_with_key_(is_plain(order_.separator) && order_.key(0).start_field == 0 && !several_ && !whole_)
     {
     }
 
@@ -101,12 +102,16 @@ public:
             found.key = {begin, end};
             return;
         }
-        const FieldMarks marks(order_, text);
-        if (flags_of(order_.separator) & RECORD_END) {
+        if (order_.separator >= 0 && flags_of(order_.separator) & RECORD_END) {
             const Place end = record_end(text);
             found.returns = end < text.stop;
             found.text.stop = end;
         }
+        if (whole_) {
+            found.key = found.text;
+            return;
+        }
+        const FieldMarks marks(order_, text);
         if (several_) found.key = make_key(marks, found.text, made);
         else found.key = marks.part(order_.key(0));
     }
@@ -133,6 +138,28 @@ public:
             found += __builtin_popcountll(matches_at(at, separator) & inside);
         }
         return found == count;
+    }
+
+    // Whether a value may be written with quotes and without.
+    bool may_be_quoted() const { return is_quoted(order_.separator); }
+
+    // Whether two fields have the same value, with quotes around it or without.
+    bool same_value(Text x, Text y) const
+    {
+        const bool quotes = may_be_quoted();
+        Place at[2] = {x.start, y.start};
+        Place stop[2] = {x.stop, y.stop};
+        bool within[2] = {false, false};
+        for (size_t side = 0; side < 2; ++side) {
+            within[side] = quotes && stop[side] - at[side] >= 2 && *at[side] == '"';
+            if (within[side]) ++at[side], --stop[side];
+        }
+        for (; at[0] < stop[0] && at[1] < stop[1]; ++at[0], ++at[1]) {
+            if (*at[0] != *at[1]) return false;
+            for (size_t side = 0; side < 2; ++side)
+                if (within[side] && *at[side] == '"') ++at[side];  // it is written twice
+        }
+        return at[0] >= stop[0] && at[1] >= stop[1];
     }
 
     // Appends all fields of a line as they stand. There are none in an empty line, and none in blanks that fields do not lie
@@ -221,5 +248,5 @@ private:
     }
 
     const LineOrder& order_;
-    bool several_, begins_with_key_;
+    bool several_, whole_, begins_with_key_;  // whole_: the key is all of the line
 };

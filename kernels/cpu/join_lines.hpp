@@ -9,6 +9,7 @@ public:
         : order_(*spec.keys), readers_{LineReader(spec.sources[0].key), LineReader(spec.sources[1].key)},
           terminator_(static_cast<unsigned char>(spec.keys->terminator)), out(spec, readers_[0], readers_[1], room_)
     {
+        if (spec.shows & JOIN_DIFF) ignored_.assign(spec.columns, spec.columns + spec.count);
     }
 
     // The place behind the line at `at`, or null if it does not end ahead of `stop`.
@@ -30,6 +31,16 @@ public:
 
     __attribute__((always_inline)) int compare(const JoinLine& x, const JoinLine& y) const { return order_.compare(x, y); }
     static Place begin_of(const JoinLine& line) { return line.text.start; }
+
+    // Whether two lines of a diff have the same bytes, or else the same values in all fields that are compared.
+    __attribute__((always_inline)) bool same(const JoinLine& x, const JoinLine& y)
+    {
+        const int64_t size = x.text.stop - x.text.start;
+        if (size == y.text.stop - y.text.start && std::memcmp(x.text.start, y.text.start, static_cast<size_t>(size)) == 0)
+            return true;
+        return (!ignored_.empty() || readers_[0].may_be_quoted()) && same_fields(x, y);
+    }
+
     static bool is_at_fault(const JoinLine& line) { return line.fault; }
     void move(JoinLine& line, ptrdiff_t bytes, int64_t) const { line.move(bytes, !readers_[0].several()); }
     void prepare(int64_t input, JoinLine& line) const
@@ -99,6 +110,22 @@ public:
     }
 
 private:
+    __attribute__((noinline)) bool same_fields(const JoinLine& x, const JoinLine& y)
+    {
+        const JoinLine* const lines[2] = {&x, &y};
+        for (size_t input = 0; input < 2; ++input) {
+            single_[input].clear();
+            readers_[input].split(lines[input]->text, single_[input]);
+        }
+        const size_t count = std::max(single_[0].size(), single_[1].size());
+        for (size_t field = 0; field < count; ++field) {
+            if (std::find(ignored_.begin(), ignored_.end(), static_cast<int64_t>(field)) != ignored_.end()) continue;
+            if (field >= single_[0].size() || field >= single_[1].size()) return false;
+            if (!readers_[0].same_value(single_[0][field], single_[1][field])) return false;
+        }
+        return true;
+    }
+
     // The text need not have padding, so it is copied.
     bool read_copy(int64_t input, Bytes text, JoinLine& line)
     {
@@ -115,6 +142,7 @@ private:
     Buffer room_, copies_[2], made_[2];
     std::vector<Text> fields_, a_fields_, single_[2];
     std::vector<size_t> firsts_;  // the first field of each line of the group
+    std::vector<int64_t> ignored_;  // fields that a diff does not compare
 
 public:
     LineOutput out;

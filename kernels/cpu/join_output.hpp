@@ -1,10 +1,16 @@
 // The lines that a join puts out, in memory that grows. Included by join.cpp, behind join_fields.hpp.
 #pragma once
 
+// What a diff says of an item: the number of its mark.
+enum Mark { REMOVED, ADDED, CHANGED_FROM, CHANGED_TO };
+
 // Memory for a part of a result.
 class Output {
 public:
-    explicit Output(Buffer& room) : room_(room) {}
+    Output(const JoinSpec& spec, Buffer& room)
+        : room_(room), marks_(spec.filler), mark_bytes_(spec.filler_bytes / 4), counts_((spec.shows & JOIN_COUNTS) != 0)
+    {
+    }
 
     void begin(int64_t expected)
     {
@@ -32,7 +38,24 @@ protected:
         at_ = copy + used;
     }
 
+    // There must be room.
+    void mark(Mark mark)
+    {
+        std::memcpy(at_, marks_ + mark * mark_bytes_, static_cast<size_t>(mark_bytes_));
+        at_ += mark_bytes_;
+    }
+
+    // Whether an item is counted and not written.
+    bool only_counted()
+    {
+        items_ += counts_;
+        return counts_;
+    }
+
     Buffer& room_;
+    const unsigned char* const marks_;
+    const int64_t mark_bytes_;
+    const bool counts_;
     unsigned char* at_ = nullptr;
     int64_t capacity_ = 0, items_ = 0;
 };
@@ -49,7 +72,7 @@ struct SurplusFields : Fault {
 class LineOutput : public Output {
 public:
     LineOutput(const JoinSpec& spec, const LineReader& a, const LineReader& b, Buffer& room)
-        : Output(room), spec_(spec), readers_{&a, &b}, by_fields_((spec.columns != nullptr && spec.most_a == 0) || spec.filler_bytes > 0 || a.several()),
+        : Output(spec, room), spec_(spec), readers_{&a, &b}, by_fields_((spec.columns != nullptr && spec.most_a == 0) || spec.filler_bytes > 0 || a.several()),
           terminator_(static_cast<unsigned char>(spec.keys->terminator)), width_(width_of(spec.separator))
     {
     }
@@ -72,6 +95,16 @@ public:
         if (b != nullptr) rest(*b);
         else empty_rest(spec_.most_b);
         end(first);
+    }
+
+    // A line of a diff.
+    void marked(Mark which, const JoinLine& line)
+    {
+        if (only_counted()) return;
+        ensure(mark_bytes_ + length(line.text) + 8);
+        mark(which);
+        copy(line.text);
+        end(line);
     }
 
     void fields(const JoinLine* a, FieldView of_a, const JoinLine* b, FieldView of_b)

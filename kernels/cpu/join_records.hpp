@@ -10,10 +10,10 @@ struct JoinRecord {
 class RecordOutput : public Output {
 public:
     RecordOutput(const JoinSpec& spec, Buffer& room)
-        : Output(room), keys_(*spec.keys), a_(spec.sources[0].key), filler_(spec.filler_bytes > 0 ? spec.filler[0] : 0),
+        : Output(spec, room), keys_(*spec.keys), a_(spec.sources[0].key), filler_(spec.filler_bytes > 0 ? spec.filler[0] : 0),
           a_size_(record_in(a_)), b_size_(0)
     {
-        if (!(spec.shows & (JOIN_PAIRS | JOIN_ONLY_B))) return;
+        if (!(spec.shows & (JOIN_PAIRS | JOIN_ONLY_B))) return;  // a diff has neither
         const int64_t* const b = spec.sources[1].key;
         std::vector<Part> taken;
         for (int64_t number = 0; number < fields_in(b); ++number)
@@ -43,6 +43,17 @@ public:
                 at_ += part.width;
             }
         }
+        ++items_;
+    }
+
+    // A record of a diff.
+    void marked(Mark which, const JoinRecord& record)
+    {
+        if (only_counted()) return;
+        ensure(mark_bytes_ + a_size_);
+        mark(which);
+        std::memcpy(at_, record.at, static_cast<size_t>(a_size_));
+        at_ += a_size_;
         ++items_;
     }
 
@@ -98,6 +109,12 @@ public:
     {
         if (x.image != y.image) return x.image < y.image ? -1 : 1;
         return exact_ ? 0 : compare_items(keys_, x.key, keys_.record, y.key, keys_.record);
+    }
+
+    // Whether two records of a diff have the same bytes.
+    bool same(const JoinRecord& x, const JoinRecord& y) const
+    {
+        return std::memcmp(x.at, y.at, static_cast<size_t>(sizes_[0])) == 0;
     }
 
     static const unsigned char* begin_of(const JoinRecord& record) { return record.at; }

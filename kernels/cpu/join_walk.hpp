@@ -11,7 +11,8 @@ template <typename Kind>
 class Walk final : public Join {
 public:
     Walk(const JoinSpec& spec, int64_t room)
-        : spec_(spec), keys_(*spec.keys), room_(std::max(room, LEAST_ROOM)), kind_(spec)
+        : spec_(spec), keys_(*spec.keys), room_(std::max(room, LEAST_ROOM)), kind_(spec),
+          diffs_((spec.shows & JOIN_DIFF) != 0), unique_((spec.shows & JOIN_UNIQUE) != 0)
     {
     }
 
@@ -19,6 +20,7 @@ public:
     {
         check_ = check;
         in_group_ = holding_ = far_ = false;
+        changed_ = 0;
         for (int64_t input = 0; input < 2; ++input) {
             Side& side = sides_[input];
             const int64_t from = ranges[2 * input], to = ranges[2 * input + 1];
@@ -35,7 +37,9 @@ public:
         kind_.out.begin(most);
         try {
             while (kind_.out.bytes() < most) {
-                if (in_group_) put_group(most);
+                if (diffs_) {
+                    if (!differ()) break;
+                } else if (in_group_) put_group(most);
                 else if (!walk()) break;
             }
         } catch (SurplusFields& found) {
@@ -100,6 +104,7 @@ private:
         const int order = was_there && side.there ? kind_.compare(side.item(), side.items[side.current ^ 1]) : 1;
         side.same = order == 0;
         if (order < 0 && check_) throw Fault{DISORDER, {0, input, side.tape.place_of(kind_.begin_of(side.item()))}};
+        if (side.same && unique_) throw Fault{REPEATED_KEY, {0, input, side.tape.place_of(kind_.begin_of(side.item()))}};
     }
 
     // Reads until the window holds the next item. Returns its end.
@@ -154,6 +159,31 @@ private:
             step(1);
         } else {
             gather();
+        }
+        return true;
+    }
+
+    // Goes on with the current items of a diff. Items of a group meet their partners in order, so no item is held. False if no
+    // item is left.
+    bool differ()
+    {
+        Side &a = sides_[0], &b = sides_[1];
+        if (!a.there && !b.there) return false;
+        const int order = !a.there ? 1 : !b.there ? -1 : kind_.compare(a.item(), b.item());
+        if (order < 0) {
+            kind_.out.marked(REMOVED, a.item());
+            step(0);
+        } else if (order > 0) {
+            kind_.out.marked(ADDED, b.item());
+            step(1);
+        } else {
+            if (!kind_.same(a.item(), b.item())) {
+                ++changed_;
+                kind_.out.marked(CHANGED_FROM, a.item());
+                kind_.out.marked(CHANGED_TO, b.item());
+            }
+            step(0);
+            step(1);
         }
         return true;
     }
@@ -247,12 +277,15 @@ private:
         result.lines = kind_.out.items();
         result.taken_a = sides_[0].taken;
         result.taken_b = sides_[1].taken;
+        result.changed = changed_;
     }
 
     const JoinSpec& spec_;
     const OrderSpec keys_;
     const int64_t room_;
     Kind kind_;
+    const bool diffs_, unique_;
+    int64_t changed_ = 0;
     bool check_ = true;
     Side sides_[2];
     Window window_;

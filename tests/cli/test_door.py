@@ -36,6 +36,7 @@ COMMANDS = (
     "difference",
     "symmetric",
     "compare",
+    "diff",
     "join",
     "sort",
     "check",

@@ -152,7 +152,7 @@ COMMANDS = (
         "",
         "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
         "Data goes to standard output, everything else to standard error. See gpumerge COMMAND --help.",
-        ending=f"{SUFFIXES_MARK}\n\n{SWITCHES}\n\n{_exit_codes('disorder found (check, sort -c)')}",
+        ending=f"{SUFFIXES_MARK}\n\n{SWITCHES}\n\n{_exit_codes('disorder (check, sort -c), or files differ (diff)')}",
     ),
     _command(
         "merge",
@@ -214,6 +214,18 @@ COMMANDS = (
         ending=_COMPARE,
     ),
     _command(
+        "diff",
+        "Write the items of two sorted files that were added, removed or changed, by key.",
+        "Each item goes out behind a column change, in the order of the key: - is an item that only OLD holds, + one "
+        "that only NEW holds. If both hold an item with the key, and its other bytes differ, both go out: < is the old "
+        "one, > the new one. Values of CSV are compared without the quotes around them. Without a key, items are "
+        "compared as a whole. In CSV the column is the first one, in lines it stands ahead of a tab, in JSON Lines it "
+        "is the first member, in records the first byte. Both files must have the same columns and be sorted by the "
+        "key; disorder is an error. Keys must be unique, unless --multi is given. Runs on the CPU.",
+        Argument("files", "OLD NEW", "Two sorted files; - is standard input."),
+        ending=f"{_FILES_AND_SWITCHES}\n\n{_exit_codes('the files differ')}",
+    ),
+    _command(
         "join",
         "Join two sorted files by their keys.",
         "Items are lines, rows of CSV or tables, JSON Lines, records or numbers. An item of A and an item of B with "
@@ -258,7 +270,7 @@ COMMANDS = (
     ),
     _command(
         "batch",
-        "Run the merges, sorts, checks, sets, joins and ranks that a job file lists.",
+        "Run the merges, sorts, checks, sets, diffs, joins and ranks that a job file lists.",
         "All jobs are checked before the first one runs, and mistakes are reported with their lines. Jobs share the "
         "process, the GPU and compiled kernels. Each output appears whole or not at all.",
         Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),

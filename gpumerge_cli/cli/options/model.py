@@ -21,7 +21,7 @@ OptionGroup = Literal["Actions", "Input", "Order", "Output", "Where to run", "Ab
 GROUPS: tuple[OptionGroup, ...] = get_args(OptionGroup)
 """The groups of options, in the order of help."""
 
-COMBINING = (*SETS, "compare")
+COMBINING = (*SETS, "compare", "diff")
 """The commands that combine sorted files by their equal items."""
 
 SUFFIXES_MARK = "<suffixes>"

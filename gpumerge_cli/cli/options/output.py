@@ -117,7 +117,7 @@ OUTPUT = (
             not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
         )
         for commands, others, more in (
-            (("merge", *COMBINING), ("plan", "compare"), ""),
+            (("merge", *SETS, "compare"), ("plan", "compare"), ""),
             (("sort",), ("compare",), " With -m, disorder is an error."),
         )
     ),
@@ -141,6 +141,33 @@ OUTPUT = (
         "total", "Output", ("compare",),
         "Write a last line that says how many lines each column has. For tables it goes to standard error.",
         gnu=True, project=True,
+    ),
+    Option(
+        "total", "Output", ("diff",),
+        "Write four numbers alone: how many items were added, removed, changed, and are unchanged.",
+        gnu=True, project=True,
+        not_with=(NotWith(("output", "changes"), "{option} writes numbers to standard output, and no items"),),
+    ),
+    Option(
+        "ignore", "Output", ("diff",),
+        "Do not compare these columns, by their names in the header or by numbers from 1: items that differ in them "
+        "alone are unchanged. May be given again. For lines and CSV.",
+        kind="text", placeholder="COLUMNS", multiple=True, project=True,
+    ),
+    Option(
+        "changes", "Output", ("diff",),
+        "Write to FILE, as CSV, each column that has changed: the item's key, the name or number of the column, its "
+        "old and its new value. For lines and CSV. Output and FILE appear together or not at all.",
+        kind="file", written=True, settable=False,
+    ),
+    Option(
+        "multi", "Output", ("diff",),
+        "Pair items with equal keys in order: the first of the old file with the first of the new one, and so on. "
+        "Those left over are removed or added. By default such items are an error.",
+        project=True,
+    ),
+    Option(
+        "sort-inputs", "Input", ("diff",), "Sort both files first, by the same key, as temporary files.", project=True,
     ),
     Option(
         "compression", "Output", ("merge", *COMBINING, "join", "sort"),
@@ -192,7 +219,7 @@ OUTPUT = (
         kind="file", written=True, neutral=True,
     ),
     Option(
-        "report", "Output", ("compare", "join"),
+        "report", "Output", ("compare", "diff", "join"),
         "Write a report to FILE that says what took the time: .json, .md or .html.",
         kind="file", written=True, neutral=True,
     ),

@@ -69,6 +69,16 @@ class CompareOptions(MergingOptions, SourceOptions):
     total: bool
 
 
+class DiffOptions(MergingOptions):
+    """gpumerge diff."""
+
+    total: bool
+    ignore: tuple[str, ...]
+    changes: str | None
+    multi: bool
+    sort_inputs: bool
+
+
 class JoinOptions(LineOptions, TableOptions, ResourceOptions, ShownOptions):
     """gpumerge join."""
 
@@ -216,6 +226,7 @@ OPTION_TYPES: dict[str, type[Options]] = {
     "merge": MergeOptions,
     **dict.fromkeys(SETS, CombineOptions),
     "compare": CompareOptions,
+    "diff": DiffOptions,
     "join": JoinOptions,
     "sort": SortOptions,
     "check": CheckOptions,

@@ -1,0 +1,146 @@
+"""The file of changed columns that a diff writes beside its output."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.line_keys import line_keys
+from gpumerge_cli.engine.task import Position
+from gpumerge_cli.engine.writers import Merged, SinkWriter
+from gpumerge_cli.formats.base import Sink
+from gpumerge_cli.formats.csv_dialect import Dialect, field_in
+from gpumerge_cli.formats.csv_joins import raw_fields
+from gpumerge_cli.measure import Span
+from gpumerge_cli.order.differences import Diff
+
+HEADER = b"key,column,old,new\n"
+_CSV = Dialect()
+
+
+class ChangedColumns:
+    """Finds the changed columns of the pairs in a diff's result. inputs: those of the diff."""
+
+    def __init__(self, diff: Diff, inputs: Inputs) -> None:
+        text = inputs.order.text
+        assert text is not None, "of lines"
+        self._old, self._new = diff.marks[2:]
+        self._end = inputs.order.end
+        self._ignored = frozenset(diff.ignored)
+        self._names = [name.encode() for name in diff.names]
+        self._order = text
+        self._keys = line_keys(inputs.order)
+
+    def rows(self, items: bytes) -> bytes:
+        """The rows of the file for whole items of the result."""
+        found: list[bytes] = []
+        old = b""
+        for item in items.split(self._end):
+            if item.startswith(self._old):
+                old = item[len(self._old) :]
+            elif item.startswith(self._new):
+                found += self._changes(old, item[len(self._new) :])
+        return b"".join(found)
+
+    def _changes(self, old: bytes, new: bytes) -> Iterator[bytes]:
+        fields, others = self._fields(old), self._fields(new)
+        key = field_in(self._key(old, fields), _CSV)
+        for at in range(max(len(fields), len(others))):
+            one, other = (its[at] if at < len(its) else b"" for its in (fields, others))
+            if at not in self._ignored and (one != other or (at < len(fields)) != (at < len(others))):
+                name = self._names[at] if at < len(self._names) else b"%d" % (at + 1)
+                yield b",".join([key, *(field_in(text, _CSV) for text in (name, one, other))]) + b"\n"
+
+    def _key(self, line: bytes, fields: Sequence[bytes]) -> bytes:
+        keys = self._order.keys
+        if len(keys) == 1 and keys[0].start_field == keys[0].end_field and not keys[0].start_char + keys[0].end_char:
+            return fields[keys[0].start_field] if keys[0].start_field < len(fields) else b""
+        return line if self._keys is None else self._keys.format(line).encode("utf-8", "surrogateescape")
+
+    def _fields(self, line: bytes) -> list[bytes]:
+        order = self._order
+        if order.separator is None:
+            return line.split()
+        if not order.quoted:
+            return line.split(order.separator)
+        found = raw_fields(line.removesuffix(b"\r"), order.separator, order.quotes)
+        if order.quotes == "none":
+            return found
+        return [one[1:-1].replace(b'""', b'"') if one.startswith(b'"') else one for one in found]
+
+
+class ChangesWriter(SinkWriter):
+    """Writes a diff's items to a sink, and the changed columns to another one. See ResultWriter.
+
+    nbytes: those of the second sink so far.
+    """
+
+    def __init__(self, sinks: Sequence[Sink], changes: Sink, columns: ChangedColumns) -> None:
+        super().__init__(sinks, planned=False)
+        self._changes = SinkWriter([changes], planned=False)
+        self._columns = columns
+        self._lock = threading.Lock()
+        self.nbytes = 0
+
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        seen = _Seen(merged, self._columns)
+        written = super().put(turn, position, seen, last=last)
+        if written is not None:
+            more = self._changes.put(turn, position, _Text(seen.rows, merged.spans), last=last)
+            with self._lock:
+                self.nbytes += more or 0
+        return written
+
+    def stop(self) -> None:
+        super().stop()
+        self._changes.stop()
+
+
+class _Seen:
+    """A result whose changed columns are found as it is written. See Merged."""
+
+    def __init__(self, merged: Merged, columns: ChangedColumns) -> None:
+        self._merged = merged
+        self._columns = columns
+        self.spans = merged.spans
+        self.rows: list[bytes] = []
+
+    @property
+    def counts(self) -> list[int]:
+        return self._merged.counts
+
+    @property
+    def dropped(self) -> int:
+        return self._merged.dropped
+
+    @property
+    def merged_bytes(self) -> int:
+        return self._merged.merged_bytes
+
+    def outputs(self) -> Iterator[Bytes]:
+        for piece in self._merged.outputs():
+            self.rows.append(self._columns.rows(bytes(piece)))
+            yield piece
+
+
+@dataclass
+class _Text:
+    """Rows as a result of their own. See Merged."""
+
+    rows: list[bytes]
+    spans: list[Span]
+    dropped: int = 0
+
+    @property
+    def counts(self) -> list[int]:
+        return [0]
+
+    @property
+    def merged_bytes(self) -> int:
+        return sum(map(len, self.rows))
+
+    def outputs(self) -> Iterable[Bytes]:
+        return [b"".join(self.rows)]

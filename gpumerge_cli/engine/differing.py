@@ -1,0 +1,85 @@
+"""The part of a diff that comes ahead of its tasks: what its inputs hold, and how their items are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.engine.inputs import Inputs
+from gpumerge_cli.engine.job import Job
+from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.format import Layout
+from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.order.differences import CHANGE_TITLE, MARKS, Diff, DiffRequest
+from gpumerge_cli.suggestions import did_you_mean_column
+
+
+def check_compared(diff: DiffRequest, layouts: Sequence[Layout]) -> None:
+    """Raise UsageError for formats of inputs that a diff does not read, or options that mean nothing to them."""
+    for layout in layouts:
+        if layout.format.holds == "rows":
+            what = f"a diff compares lines, CSV, JSON Lines and records, not {layout.format.word}"
+            raise UsageError(what, way_out="write both as CSV first, by gpumerge merge FILE -o FILE.csv")
+        if layout.format.holds != "lines" or layout.format.named_by_path:
+            option = "--ignore" if diff.ignored else "--changes" if diff.changes is not None else ""
+            if option:
+                what = f"{option}: the files hold {layout.format.word}, whose columns are not compared one by one"
+                raise UsageError(what, way_out="leave it out")
+
+
+def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff, Inputs]:
+    """The rules of the diff of opened inputs, and the inputs as they are written. Raises UsageError or InputError."""
+    text = inputs.order.text
+    if text is None:
+        return _of_records(request, inputs)
+    ignored: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    if request.ignored or request.changes is not None:
+        sources = [source for source in inputs.sources if isinstance(source, LineSource)]
+        inputs.layout.format.check_join(sources, text, b"")
+        names = names_of_columns(inputs)
+        ignored = tuple(_field_of(word, names) for word in request.ignored)
+    named = inputs.layout.format.named(CHANGE_TITLE, MARKS, inputs.head, inputs.order, inputs.written)
+    assert named is not None, "all formats of lines have such a column"
+    orders = (inputs.order, inputs.order)
+    return (
+        Diff(request.shows, orders, named.names, ignored, changes=request.changes, names=names),
+        replace(inputs, new_head=named.head, written=named.written),
+    )
+
+
+def names_of_columns(inputs: Inputs) -> tuple[str, ...]:
+    """The names in the last line of the header; () without a header."""
+    items, line = inputs.layout.items, inputs.head.rstrip(b"\r\n\0")
+    if not items.header or not line:
+        return ()
+    line = line.split(inputs.order.end)[-1]
+    return tuple(name.decode("utf-8", "replace") for name in inputs.layout.format.fields_of_header(line, items))
+
+
+def _field_of(word: str, names: Sequence[str]) -> int:
+    """The number of a column from 0, which a word names or counts from 1. Raises UsageError."""
+    if word in names:
+        return names.index(word)
+    if word.isascii() and word.isdecimal() and int(word) > 0:
+        return int(word) - 1
+    choices = f"use {', '.join(names)}" if names else "count columns from 1, as 2"
+    way_out = did_you_mean_column(word, {name: name for name in names}, choices)
+    raise UsageError(f"--ignore {word}: there is no such column", way_out=way_out)
+
+
+def _of_records(request: DiffRequest, inputs: Inputs) -> tuple[Diff, Inputs]:
+    """The same for records and numbers."""
+    from gpumerge_cli.order.record_joins import RecordJoin, as_records, marked_type
+
+    order = as_records(inputs.order)
+    by_key = RecordJoin(orders=(order, order))
+    diff = Diff(
+        request.shows,
+        (inputs.order, inputs.order),
+        tuple(mark.encode() for mark in MARKS),
+        places=by_key.tables,
+        by_key=by_key.compared,
+    )
+    assert inputs.dtype is not None
+    return diff, replace(inputs, order=order, dtype=marked_type(CHANGE_TITLE, inputs.dtype))

@@ -1,0 +1,262 @@
+"""gpumerge diff against dicts of Python, and against comm where all of a line is its key."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from itertools import pairwise, zip_longest
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpumerge_cli.cli import app as door
+
+Row = list[str]
+_SEED = int(os.environ.get("GPUMERGE_TEST_SEED", "0"))
+_OLD = "id,name,seen\n1,a,x\n2,b,x\n4,d,x\n5,e,x\n"
+_NEW = "id,name,seen\n1,a,y\n2,B,x\n3,c,y\n5,e,x\n"
+
+
+def run(folder: Path, *words: str, old: str | bytes = _OLD, new: str | bytes = _NEW, suffix: str = ".csv") -> int:
+    """The exit code of a diff of files with this content, whose output is the file out."""
+    names = [folder / f"{name}{suffix}" for name in ("old", "new")]
+    for name, data in zip(names, (old, new), strict=True):
+        name.write_bytes(data.encode() if isinstance(data, str) else data)
+    output = [] if "--total" in words else ["-o", str(folder / "out")]
+    return door.invoke(["diff", *words, *map(str, names), *output])
+
+
+def difference(
+    old: Sequence[Row], new: Sequence[Row], key: Callable[[Row], object], ignored: Sequence[int] = ()
+) -> list[Row]:
+    """The rows of a diff. Rows with equal keys are paired in order."""
+    groups: dict[object, tuple[list[Row], list[Row]]] = {}
+    for side, rows in enumerate((old, new)):
+        for row in rows:
+            groups.setdefault(key(row), ([], []))[side].append(row)
+    found = []
+    for one in sorted(groups):  # type: ignore[type-var]
+        for a, b in zip_longest(*groups[one]):
+            if a is None or b is None:
+                found.append(["+", *b] if a is None else ["-", *a])
+            elif any(x != y for at, (x, y) in enumerate(zip_longest(a, b)) if at not in ignored):
+                found += [["<", *a], [">", *b]]
+    return found
+
+
+def changed_columns(rows: Sequence[Row], names: Sequence[str], ignored: Sequence[int] = ()) -> list[Row]:
+    """The rows of --changes for those of a diff whose key is the first column."""
+    pairs = [(a[1:], b[1:]) for a, b in pairwise(rows) if a[0] == "<"]
+    return [
+        [a[0], names[at], x, y]
+        for a, b in pairs
+        for at, (x, y) in enumerate(zip(a, b, strict=True))
+        if x != y and at not in ignored
+    ]
+
+
+def written(rows: Sequence[Row], end: str = "\n", quoting: int = csv.QUOTE_MINIMAL) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator=end, quoting=quoting).writerows(rows)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def read(path: Path) -> list[Row]:
+    return list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
+
+
+def random_rows(chance: random.Random, *, multi: bool) -> list[Row]:
+    texts = ["", "a", "b", "with, comma", 'a "quote"', "new\nline", "long " * 40]
+    most = chance.choice([3, 30, 600])
+    keys = [chance.randrange(2 * most) for _ in range(most)] if multi else chance.sample(range(2 * most), most)
+    return [[str(key), chance.choice(texts), chance.choice(texts[:3])] for key in sorted(keys)]
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_random_csv_is_as_dicts_have_it(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(f"{_SEED} {number}")
+    multi = chance.random() < 0.5
+    old = random_rows(chance, multi=multi)
+    new = [[*row[:2], chance.choice([row[2], "c"])] for row in old if chance.random() < 0.8]
+    added = random_rows(chance, multi=multi)
+    new += added if multi else [row for row in added if row[0] not in {own[0] for own in new}]
+    new.sort(key=lambda row: int(row[0]))
+    ignored = chance.choice([(), (2,), (1, 2)])
+    names = ["id", "name", "seen"]
+    expected = difference(old, new, lambda row: int(row[0]), ignored)
+    words = ["--field", "id:n", *["--multi"] * multi, *(f"--ignore={names[at]}" for at in ignored)]
+    end = chance.choice(["\n", "\r\n"])
+    quoting = [chance.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]) for _ in "ab"]
+    data = [written([names, *rows], end, quotes) for rows, quotes in zip((old, new), quoting, strict=True)]
+    monkeypatch.chdir(tmp_path)
+    small = ["-S", "1M"] * chance.randrange(2)
+    code = run(tmp_path, *words, *small, "--changes", "changes.csv", old=data[0], new=data[1])
+    assert (code, capsys.readouterr().err) == (int(expected != []), "")
+    assert read(tmp_path / "out") == [["change", *names], *expected]
+    assert read(tmp_path / "changes.csv") == [
+        ["key", "column", "old", "new"],
+        *changed_columns(expected, names, ignored),
+    ]
+    assert run(tmp_path, *words, "--total", old=data[0], new=data[1]) == code
+    counts = [sum(row[0] == mark for row in expected) for mark in "+-<"]
+    unchanged = len(old) - counts[1] - counts[2]
+    words = [f"{name}\t{count}" for name, count in zip(("added", "removed", "changed"), counts, strict=True)]
+    assert capsys.readouterr().out.splitlines() == [*words, f"unchanged\t{unchanged}"]
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_random_lines_are_as_dicts_have_it(number: int, tmp_path: Path) -> None:
+    chance = random.Random(f"lines {_SEED} {number}")
+    words, key = chance.choice(
+        [
+            (["-k1,1n"], lambda row: int(row[0])),
+            (["-k2,2", "-k1,1n"], lambda row: (row[1], int(row[0]))),
+            (["-k1,2"], lambda row: (" ".join(row[:2]))),
+            (["-t", " ", "-k2.2,2"], lambda row: row[1][1:]),
+        ]
+    )  # fmt: skip
+    sides: list[list[Row]] = [
+        [
+            [str(chance.randrange(10, 40)), chance.choice(["ab", "cd", "ef"]), chance.choice("xy")]
+            for _ in range(chance.choice([0, 5, 300]))
+        ]
+        for _ in "ab"
+    ]
+    for rows in sides:
+        rows.sort(key=key)  # type: ignore[arg-type]
+    data = ["".join(" ".join(row) + "\n" for row in rows) for rows in sides]
+    expected = difference(*sides, key)
+    assert run(tmp_path, *words, "--multi", "-S", "1M", old=data[0], new=data[1], suffix="") == int(expected != [])
+    assert (tmp_path / "out").read_text() == "".join(f"{mark}\t{' '.join(row)}\n" for mark, *row in expected)
+
+
+def test_lines_without_a_key_are_as_comm_has_them(tmp_path: Path) -> None:
+    if shutil.which("comm") is None:
+        pytest.skip("comm is not installed")
+    chance = random.Random(f"comm {_SEED}")
+    data = ["".join(sorted(f"{chance.randrange(900)}\n" for _ in range(2000))) for _ in "ab"]
+    assert run(tmp_path, "--multi", old=data[0], new=data[1], suffix="") == 1
+    told = subprocess.run(
+        ["comm", "-3", "--output-delimiter=+", "old", "new"],
+        cwd=tmp_path,
+        env={**os.environ, "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    lines = [f"+\t{line[1:]}" if line.startswith("+") else f"-\t{line}" for line in told.splitlines()]
+    assert (tmp_path / "out").read_text().splitlines() == lines
+
+
+def test_files_of_many_chunks(tmp_path: Path) -> None:
+    chance = random.Random(_SEED)
+    old = [[f"{key:07}", "x" * 40] for key in range(0, 200_000, 2)]
+    new = [[key, chance.choice([text] * 9 + ["y"])] for key, text in old if chance.random() < 0.99]
+    new = sorted(new + [[f"{key:07}", "z"] for key in chance.sample(range(1, 200_000, 2), 500)])
+    data = [written([["id", "t"], *rows]) for rows in (old, new)]
+    expected = difference(old, new, lambda row: row[0])
+    words = ["--field", "id", "-S", "2M", "--threads", "2", "--changes", str(tmp_path / "changes.csv")]
+    assert run(tmp_path, *words, old=data[0], new=data[1]) == 1
+    assert read(tmp_path / "out")[1:] == expected
+    assert read(tmp_path / "changes.csv")[1:] == changed_columns(expected, ["id", "t"])
+
+
+@pytest.mark.parametrize("kind", ["structured", "raw"])
+def test_records(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    chance = np.random.default_rng(_SEED)
+    dtype = np.dtype([("pad", "u1"), ("id", ">i4"), ("v", "<f4")])
+    sides = []
+    for _ in "ab":
+        rows = np.zeros(500, dtype)
+        rows["id"] = np.sort(chance.choice(1000, 500, replace=False)) - 300
+        rows["v"] = chance.integers(0, 2, 500)
+        sides.append(rows)
+    texts = [[[str(int(row["id"])), str(row["v"])] for row in rows] for rows in sides]
+    expected = difference(*texts, lambda row: int(row[0]))
+    if kind == "raw":
+        for name, rows in zip("ab", sides, strict=True):
+            rows.tofile(f"{name}.bin")
+        options = ["--record-size", "9", "--key-offset", "1", "--dtype", ">i4"]
+        if door.invoke(["diff", *options, "a.bin", "b.bin", "-o", "o.bin"]) == 2:
+            pytest.skip("a key of records is bytes here")
+        data = Path("o.bin").read_bytes()
+        found = np.frombuffer(data, np.dtype([("change", "S1"), *dtype.descr]))
+    else:
+        for name, rows in zip("ab", sides, strict=True):
+            np.save(f"{name}.npy", rows)
+        assert door.invoke(["diff", "--field", "id", "a.npy", "b.npy", "-o", "o.npy"]) == 1
+        found = np.load("o.npy")
+        assert found.dtype.names == ("change", "pad", "id", "v")
+    assert [[row["change"].decode(), str(int(row["id"])), str(row["v"])] for row in found] == expected
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    sides = [{1: "a", 2: "b", 4: "d"}, {1: "a", 2: "B", 3: "c"}]
+    data = ["".join(json.dumps({"id": key, "v": text}) + "\n" for key, text in side.items()) for side in sides]
+    assert run(tmp_path, "--field", "id", old=data[0], new=data[1], suffix=".jsonl") == 1
+    lines = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert [(line["change"], line["id"], line["v"]) for line in lines] == [
+        ("<", 2, "b"), (">", 2, "B"), ("+", 3, "c"), ("-", 4, "d"),
+    ]  # fmt: skip
+    assert list(lines[0]) == ["change", "id", "v"]
+
+
+def test_files_that_do_not_differ(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, "--field", "id", new=_OLD) == 0
+    assert (tmp_path / "out").read_text() == "change,id,name,seen\n"
+    assert run(tmp_path, "--field", "id", "--total", new=_OLD) == 0
+    assert capfd.readouterr().out == "added\t0\nremoved\t0\nchanged\t0\nunchanged\t4\n"
+
+
+def test_unsorted_inputs_are_sorted_first(tmp_path: Path) -> None:
+    head, *lines = _OLD.splitlines()
+    turned = "\n".join([head, *lines[::-1]]) + "\n"
+    assert run(tmp_path, "--field", "id", "--sort-inputs", "-T", str(tmp_path), old=turned) == 1
+    assert [row[:2] for row in read(tmp_path / "out")[1:]] == [
+        ["<", "1"], [">", "1"], ["<", "2"], [">", "2"], ["+", "3"], ["-", "4"],
+    ]  # fmt: skip
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["new.csv", "old.csv", "out"]
+
+
+def test_columns_are_ignored_by_number(tmp_path: Path) -> None:
+    assert run(tmp_path, "-t", ",", "-k1,1n", "--ignore", "2,3", old="1,a,x\n", new="1,b,y\n", suffix="") == 0
+    assert run(tmp_path, "-k1,1n", "--ignore", "2", old="1 a x\n", new="1 b\n", suffix="") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "old", "message"),
+    [
+        (["--field", "id"], "id,name,seen\n1,a,x\n1,b,x\n", "old.csv:3: its key is that of the item ahead of it; "),
+        (["--field", "id"], "id,name,seen\n2,a,x\n1,b,x\n", "old.csv:3: disorder"),
+        (["--field", "id"], "id,name,seen\n2,a,x\n1,b,x\n", "add --sort-inputs"),
+        (["--field", "id"], "id,name\n1,a\n", "header"),
+        (["--field", "id", "--ignore", "nam"], _OLD, "--ignore nam: there is no such column; did you mean name?"),
+        (["--field", "id", "--total", "--changes", "c.csv"], _OLD, "--total"),
+        (["--field", "id", "--changes", "{out}"], _OLD, "--changes"),
+        (["--field", "id", "third.csv"], _OLD, "diff takes two files, not 3 files"),
+        (["--field", "id", "--backend", "gpu"], _OLD, "made by the CPU alone"),
+    ],
+)
+def test_what_is_refused(
+    words: list[str], old: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, *(word.replace("{out}", str(tmp_path / "out")) for word in words), old=old) == 2
+    told = capfd.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_tables_are_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, "--field", "id", old=b"PAR1", new=b"PAR1", suffix=".parquet") == 2
+    assert "write both as CSV first" in capfd.readouterr().err
