@@ -38,6 +38,8 @@ class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOption
     """gpumerge merge."""
 
     device_memory: int | None
+    from_: str | None
+    to: str | None
     unique: bool
     head: int | None
     tail: int | None
@@ -54,6 +56,8 @@ class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOpti
     """gpumerge union, intersect, difference, symmetric."""
 
     device_memory: int | None
+    from_: str | None
+    to: str | None
     distinct: bool
 
 
