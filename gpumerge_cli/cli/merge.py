@@ -8,13 +8,13 @@ from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.job_parts import file_names, items_of, job_to_output, launch_of, margin_of, resources, rule_of
 from gpumerge_cli.cli.messages import print_report
 from gpumerge_cli.cli.options.groups import MergingOptions
-from gpumerge_cli.cli.options.typed import JoinOptions, MergeOptions
+from gpumerge_cli.cli.options.typed import CombineOptions, JoinOptions, MergeOptions
 from gpumerge_cli.cli.perform import progress_bar, run_job, wants_bar
 from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Job, Operation, RankRange
+    from gpumerge_cli.engine.job import Job, KeyInterval, Operation, RankRange
     from gpumerge_cli.results.run import MergeReport
 
 
@@ -44,10 +44,18 @@ def job_of(options: MergeOptions) -> Job:
         check=options.check,
         equals=rule_of(options),
         ranks=_head_or_tail(options),
+        keys=key_interval(options),
         margin=margin_of(options),
         launch=replace(launch_of(options), fan_in=options.fan_in, transfer=options.transfer),
     )
     return merge_job(options, operation)
+
+
+def key_interval(options: MergeOptions | CombineOptions) -> KeyInterval | None:
+    """The items that --from and --to name, None without them."""
+    from gpumerge_cli.engine.job import KeyInterval
+
+    return None if options.from_ is None and options.to is None else KeyInterval(options.from_, options.to)
 
 
 def _head_or_tail(options: MergeOptions) -> RankRange | None:

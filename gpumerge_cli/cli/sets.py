@@ -30,7 +30,10 @@ def set_of(options: CombineOptions) -> Job:
     from gpumerge_cli.engine.job import Operation
 
     equals = Equals.of_sets(options.command, distinct=options.distinct)
-    return merge.merge_job(options, Operation(check=options.check, equals=equals, margin=margin_of(options)))
+    operation = Operation(
+        check=options.check, equals=equals, keys=merge.key_interval(options), margin=margin_of(options)
+    )
+    return merge.merge_job(options, operation)
 
 
 def run_compare(options: CompareOptions) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from gpumerge_cli.engine.escapes import bytes_of, escaped_line, escaped_text, printable
-from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.format import Format
 from gpumerge_cli.order.kinds import FieldsOrder, KeyOrder, Order, RecordOrder
 from gpumerge_cli.order.rows import RowOrder
 
@@ -29,26 +30,40 @@ _VALUES = {
 """Examples by NumPy's letter of a dtype."""
 
 
-def parse_item(text: str, inputs: Inputs) -> bytes:
-    """An item of the inputs that compares as `text` says, in the form that Source.item_at gives.
+@contextmanager
+def stated(option: str, text: str) -> Iterator[None]:
+    """Errors about an item that a user wrote name it, and the option that has it."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{option} '{printable(text)}': {error.what}", way_out=error.way_out) from None
+
+
+def by_stated_keys(text: str, order: Order) -> Order:
+    """The order of items by as many of their first keys as a text states."""
+    if order.key_count == 1:
+        return order
+    return order.by_first(len(split_fields(text)))
+
+
+def parse_item(text: str, order: Order, format: Format) -> bytes:
+    """An item of inputs in this order that compares as `text` says, in the form that Source.item_at gives.
 
     text: a number, a bool, a date or a time span; the keys of a record or row as `parse_fields` takes them; all of a
-    line, with escapes. Raises UsageError for a text that no item of the inputs can be.
+    line, with escapes. format: that of the inputs. Raises UsageError for a text that no item of the inputs can be.
     """
-    order = inputs.order
     if isinstance(order, KeyOrder):
         return _number(text, order)
     if isinstance(order, RowOrder):
-        words = [parse_bytes(text, field) for field in parse_fields(text, len(order.keys_of_rows))]
-        return _item_of(text, words, inputs)
+        return format.item_of([parse_bytes(field) for field in parse_fields(text, len(order.keys_of_rows))], order)
     if isinstance(order, RecordOrder):
         return _record(text, [order], order.record)
     if isinstance(order, FieldsOrder):
         return _record(text, order.parts, order.record)
-    line = parse_bytes(text, text)
+    line = parse_bytes(text)
     if b"\n" in line and order.end == b"\n":
-        raise invalid_item(text, "a line ends at a newline", "write one line without its end")
-    return _item_of(text, [line], inputs)
+        raise UsageError("a line ends at a newline", way_out="write one line without its end")
+    return format.item_of([line], order)
 
 
 def format_item(item: bytes, order: Order) -> str:
@@ -67,20 +82,20 @@ def parse_fields(text: str, count: int) -> list[str]:
 
     Raises UsageError for any other number of fields.
     """
-    fields = split_fields(text, text)
+    fields = split_fields(text)
     if len(fields) != count:
         several = "write a value for each, with commas between"
         way_out = "put a field that holds commas into double quotes" if count == 1 else several
-        raise invalid_item(text, f"the key has {count} field{'s' * (count > 1)}, not {len(fields)}", way_out)
+        raise UsageError(f"the key has {count} field{'s' * (count > 1)}, not {len(fields)}", way_out=way_out)
     return fields
 
 
-def split_fields(text: str, part: str) -> list[str]:
+def split_fields(part: str) -> list[str]:
     """The fields of a part of an item's text, quoted as in CSV. Raises UsageError."""
     try:
         return next(csv.reader([printable(part)], strict=True), []) or [""]
     except csv.Error as error:
-        raise invalid_item(text, f"its fields are not those of CSV: {error}", "check its quotes") from None
+        raise UsageError(f"its fields are not those of CSV: {error}", way_out="check its quotes") from None
 
 
 def format_fields(fields: Sequence[str]) -> str:
@@ -94,13 +109,13 @@ def _quoted(field: str) -> str:
     return field if needs_none else f'"{field.replace(chr(34), chr(34) * 2)}"'
 
 
-def parse_bytes(text: str, part: str) -> bytes:
+def parse_bytes(part: str) -> bytes:
     """The bytes that a part of an item's text stands for. Raises UsageError for what is not an escape."""
     try:
         return bytes_of(part)
     except ValueError as error:
         way_out = "write \\x00 for byte 0" if str(error).startswith("\\0 ") else "write \\\\ for a backslash"
-        raise invalid_item(text, str(error), way_out) from None
+        raise UsageError(str(error), way_out=way_out) from None
 
 
 def item_heading(order: Order) -> str:
@@ -134,9 +149,9 @@ def _number(text: str, order: KeyOrder) -> bytes:
         with np.errstate(over="ignore"):
             item = np.array([number], dtype)
     except (ValueError, OverflowError):
-        raise invalid_item(text, f"it is not of type {dtype}", f"write {_example(order)}") from None
+        raise UsageError(f"it is not of type {dtype}", way_out=f"write {_example(order)}") from None
     if dtype.kind == "f" and np.isinf(item[0]) and "inf" not in text.lower():
-        raise invalid_item(text, f"it is too large for {dtype}", "write inf, or a lesser number")
+        raise UsageError(f"it is too large for {dtype}", way_out="write inf, or a lesser number")
     return item.tobytes()
 
 
@@ -150,9 +165,9 @@ def _value(text: str, order: KeyOrder) -> bytes:
             given = _date(text) if dtype.kind == "M" else _span(text, order)
             item = np.array([given]).astype(dtype)
             if item.astype(given.dtype)[0] != given and not np.isnat(given):
-                raise invalid_item(text, f"{dtype} does not have this value", f"write {_VALUES[dtype.kind]}")
+                raise UsageError(f"{dtype} does not have this value", way_out=f"write {_VALUES[dtype.kind]}")
     except (ValueError, KeyError, OverflowError, TypeError):
-        raise invalid_item(text, f"it is not of type {dtype}", f"write {_VALUES[dtype.kind]}") from None
+        raise UsageError(f"it is not of type {dtype}", way_out=f"write {_VALUES[dtype.kind]}") from None
     return item.tobytes()
 
 
@@ -188,10 +203,10 @@ def _record(text: str, parts: Sequence[RecordOrder], size: int) -> bytes:
         if part.key is not None:
             part.put(np.frombuffer(_number(word, part.key), part.key.dtype), record)
             continue
-        key = _from_hexadecimal(word) or parse_bytes(text, word)
+        key = _from_hexadecimal(word) or parse_bytes(word)
         if len(key) > part.width:
             way_out = f"write fewer, or 0x and up to {2 * part.width} hexadecimal digits"
-            raise invalid_item(text, f"a key has {part.width} bytes, and {word!r} has {len(key)}", way_out)
+            raise UsageError(f"a key has {part.width} bytes, and {word!r} has {len(key)}", way_out=way_out)
         record[0, part.offset : part.offset + len(key)] = np.frombuffer(key, np.uint8)
     return record.tobytes()
 
@@ -202,15 +217,3 @@ def _from_hexadecimal(word: str) -> bytes:
         return bytes.fromhex(word[2:]) if word.startswith("0x") else b""
     except ValueError:
         return b""
-
-
-def _item_of(text: str, words: Sequence[bytes], inputs: Inputs) -> bytes:
-    try:
-        return inputs.layout.format.item_of(words, inputs.order)
-    except UsageError as error:
-        raise invalid_item(text, error.what, error.way_out) from None
-
-
-def invalid_item(text: str, what: str, way_out: str) -> UsageError:
-    """An error of an item that a user wrote."""
-    return UsageError(f"--of '{printable(text)}': {what}", way_out=way_out)

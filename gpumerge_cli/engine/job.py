@@ -37,6 +37,16 @@ class RankRange:
 
 
 @dataclass(frozen=True)
+class KeyInterval:
+    """The items of a merge whose keys are `start` or go behind it, and go before `stop`. See engine.key_interval."""
+
+    start: str | None = None
+    """The first keys of items, as text; None for the first item."""
+    stop: str | None = None
+    """As `start`; None for the end."""
+
+
+@dataclass(frozen=True)
 class Questions:
     """Questions about the ranks of a merge, from 0 on, that is not done."""
 
@@ -68,6 +78,10 @@ class Operation:
     """Merge lines that are not in order as sort -m does, and say nothing; with parts they are an error."""
     ranks: RankRange | None = None
     """The items of the merge that are written, None for all; not with another `equals`, nor with `lenient`.
+
+    The order is checked where items are read."""
+    keys: KeyInterval | None = None
+    """The items that are combined and written, None for all; not with `ranks`, `lenient` or a join.
 
     The order is checked where items are read."""
     margin: Margin | None = None

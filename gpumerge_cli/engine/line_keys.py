@@ -7,7 +7,7 @@ from logging import getLogger
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.escapes import escaped_line, escaped_text, printable
-from gpumerge_cli.engine.item_text import format_fields, invalid_item, parse_bytes, parse_fields, split_fields
+from gpumerge_cli.engine.item_text import format_fields, parse_bytes, parse_fields, split_fields
 from gpumerge_cli.engine.line_warnings import is_number_like
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.base import Source
@@ -56,47 +56,62 @@ class LineKeys:
         keys = enumerate(self._rules.keys)
         return format_fields([self._format_key(key, self._key(number, key, line)) for number, key in keys])
 
-    def parse(self, text: str) -> KeyTexts:
-        """The keys that a text states. Raises UsageError. Warns of a text in place of a number."""
-        try:
-            stated = self._order.keys_of_text(text)
-        except UsageError as error:
-            raise invalid_item(text, error.what, error.way_out) from None
+    def parse(self, text: str, option: str = "--of", *, fewer: bool = False) -> KeyTexts:
+        """The keys that a text states. Raises UsageError. Warns of a text in place of a number.
+
+        option: has the text. fewer: the first ones of several keys are enough.
+        """
+        stated = self._order.keys_of_text(text, fewer=fewer)
         if stated is not None:
             return tuple(stated)
         rules = self._rules
         is_row = len(rules.keys) == 1 and self._spans(rules.keys[0]) and not text.startswith('"')
-        fields = [text] if self._is_line or is_row else parse_fields(text, len(rules.keys))
+        count = len(rules.keys)
+        if fewer and count > 1:
+            count = min(count, len(split_fields(text)))
+        fields = [text] if self._is_line or is_row else parse_fields(text, count)
         found = []
-        for number, (key, field) in enumerate(zip(rules.keys, fields, strict=True)):
-            parts = split_fields(text, field) if self._spans(key) else [field]
-            value = MARK.join(parse_bytes(text, part) for part in parts)
+        for number, (key, field) in enumerate(zip(rules.keys, fields, strict=False)):
+            parts = split_fields(field) if self._spans(key) else [field]
+            value = MARK.join(map(parse_bytes, parts))
             if value and not is_number_like(key, value):
                 getLogger("gpumerge").warning(
-                    "gpumerge: warning: --of '%s': the key %s by %s is not a %s",
-                    printable(text), self._order.quoted(value), self._order.key_option(number), key.kind.noun,
+                    "gpumerge: warning: %s '%s': the key %s by %s is not a %s",
+                    option, printable(text), self._order.quoted(value), self._order.key_option(number), key.kind.noun,
                 )  # fmt: skip
             if key.checked and self._is_invalid(key, value):
                 named = f"the key {self._order.quoted(value)} by {self._order.key_option(number)}"
-                raise UsageError(f"--of '{printable(text)}': {named} {key.kind.complaint}", way_out="write one")
+                raise UsageError(f"{named} {key.kind.complaint}", way_out="write one")
             if self._begins_with_blank(key) and value and value[:1] not in BLANKS:
                 value = b" " + value
             found.append(value)
         return tuple(found)
 
     def compare(self, line: bytes, wanted: KeyTexts) -> int:
-        """Negative, zero or positive if the line goes before, with or behind those that have the wanted keys."""
-        for number, (key, compare) in enumerate(zip(self._rules.keys, self._comparisons, strict=True)):
-            result = compare(self._key(number, key, line), wanted[number])
+        """Negative, zero or positive if the line goes before, with or behind those that have the wanted keys.
+
+        wanted: the first keys are enough.
+        """
+        for number, (text, key, compare) in enumerate(zip(wanted, self._rules.keys, self._comparisons, strict=False)):
+            result = compare(self._key(number, key, line), text)
             if result:
                 return result
         return 0
 
     def bounds(self, wanted: KeyTexts, sources: Sequence[Source]) -> tuple[list[int], list[int]]:
         """The positions in each source ahead of the lines with these keys, and behind them."""
-        ahead = [_first(source, 0, lambda line: self.compare(line, wanted) < 0) for source in sources]
+        ahead = self.ahead(wanted, sources)
         places = zip(sources, ahead, strict=True)
         return ahead, [_first(source, at, lambda line: self.compare(line, wanted) <= 0) for source, at in places]
+
+    def ahead(self, wanted: KeyTexts, sources: Sequence[Source]) -> list[int]:
+        """The positions in each source ahead of the lines with these keys."""
+        return [_first(source, 0, lambda line: self.compare(line, wanted) < 0) for source in sources]
+
+    def compare_keys(self, a: KeyTexts, b: KeyTexts) -> int:
+        """Negative, zero or positive if the keys `a` go before, with or behind `b`, by those that both have."""
+        results = (compare(one, other) for compare, one, other in zip(self._comparisons, a, b, strict=False))
+        return next(filter(None, results), 0)
 
     def _format_key(self, key: LineKey, value: bytes) -> str:
         if self._begins_with_blank(key) and value[:1] == b" " and value[1:2] not in BLANKS:

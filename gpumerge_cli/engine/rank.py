@@ -11,7 +11,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.escapes import printable
 from gpumerge_cli.engine.file_places import FilePlaces
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
-from gpumerge_cli.engine.item_text import format_item, item_heading, parse_item
+from gpumerge_cli.engine.item_text import format_item, item_heading, parse_item, stated
 from gpumerge_cli.engine.job import Job, Questions
 from gpumerge_cli.engine.line_keys import KeyTexts, line_keys
 from gpumerge_cli.engine.memory import check_memory
@@ -184,7 +184,10 @@ class _Search:
 
     def parsed(self, text: str) -> bytes | KeyTexts:
         """The item, or the keys, that a text states."""
-        return parse_item(text, self._inputs) if self.keys is None else self.keys.parse(text)
+        with stated("--of", text):
+            if self.keys is not None:
+                return self.keys.parse(text)
+            return parse_item(text, self._inputs.order, self._inputs.layout.format)
 
     def rank_of(self, quantile: str) -> int:
         """The rank of the least item that has at least this part of all items at or ahead of it."""

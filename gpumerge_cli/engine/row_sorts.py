@@ -44,7 +44,7 @@ def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
 def _copies(job: Job) -> bool:
     """Whether a job merges all rows of its inputs into one output."""
     operation = job.operation
-    is_whole = operation.keeps_sizes and operation.ranks is None and operation.join is None
+    is_whole = operation.keeps_sizes and operation.ranks is None and operation.keys is None and operation.join is None
     return operation.kind == "merge" and is_whole and not operation.lenient and job.output.parts is None
 
 

@@ -174,10 +174,14 @@ def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
 
 def _parts(job: Job, inputs: Inputs, clock: Clock) -> list[Chunk]:
     """The parts of the inputs that the output's parts are the merges of; none if it is one file with all items."""
-    if job.operation.ranks is None and job.output.parts is None:
+    if job.operation.ranks is None and job.operation.keys is None and job.output.parts is None:
         return []
     with clock.stopwatch.span("search"):
         chunk = None
+        if job.operation.keys is not None:
+            from gpumerge_cli.engine.key_interval import chunk_within
+
+            chunk = chunk_within(inputs, job.operation.keys)
         if job.operation.ranks is not None:
             from gpumerge_cli.engine.ranks import merge_ranks
 

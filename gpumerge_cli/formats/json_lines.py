@@ -84,12 +84,13 @@ class KeyFinder:
         _, found = _images_by(self.keys).read(line)
         return [line[value.start : value.stop] or b"null" for value in found.last]
 
-    def images(self, text: str) -> Sequence[bytes]:
+    def images(self, text: str, *, fewer: bool = False) -> Sequence[bytes]:
         words = [text] if len(self.keys) == 1 else _WORD.findall(text)
-        types = self.types or ("null",) * len(self.keys)
+        keys = self.keys[: len(words)] if fewer and words else self.keys
+        types = (self.types or ("null",) * len(self.keys))[: len(keys)]
         kinds = ", ".join("any value" if kind == "null" else f"a {kind}" for kind in types)
-        if len(words) == len(self.keys):
-            elements = _images_by(tuple(replace(key, path=(str(number),)) for number, key in enumerate(self.keys)))
+        if len(words) == len(keys):
+            elements = _images_by(tuple(replace(key, path=(str(number),)) for number, key in enumerate(keys)))
             line = f"[{','.join(map(_as_json, words, types))}]".encode("utf-8", "surrogateescape")
             item, found = elements.read(line)
             pairs = zip((value.type for value in found.types), types, strict=True)

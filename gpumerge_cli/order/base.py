@@ -269,6 +269,15 @@ class Order(ABC):
     def quoted(self, part: bytes) -> str:
         """A part of a key or a line, within quotes."""
 
+    @property
+    def key_count(self) -> int:
+        """The keys that an item's text states, one for each field of records and column of rows."""
+        return 1
+
+    def by_first(self, count: int) -> Order:
+        """The order of the same items by their first keys alone."""
+        return self
+
     def by_key(self) -> Sequence[Order]:
         """For each key that the user named the order by it alone."""
         return ()

@@ -37,6 +37,13 @@ class FieldsOrder(Order):
         return cls("bytes", sum(part.width for part in parts), parts=tuple(parts))
 
     @property
+    def key_count(self) -> int:
+        return len(self.parts)
+
+    def by_first(self, count: int) -> Order:
+        return FieldsOrder.by(self.parts[:count])
+
+    @property
     def record(self) -> int:
         return self.parts[0].size
 

@@ -118,7 +118,7 @@ class TextOrder(Order):
         """The keys of an item in the form that keys_of_text takes; None if they are the bytes of key_bounds."""
         return None
 
-    def keys_of_text(self, text: str) -> Sequence[bytes] | None:
+    def keys_of_text(self, text: str, *, fewer: bool = False) -> Sequence[bytes] | None:
         """The bytes of each key that a text states; None if they are its fields. Raises UsageError."""
         return None
 

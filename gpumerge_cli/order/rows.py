@@ -61,6 +61,10 @@ class RowOrder(Order):
     def images(self, item: bytes) -> list[bytes]:
         """The images of the keys of an item, in the order of the keys."""
 
+    @property
+    def key_count(self) -> int:
+        return len(self.keys_of_rows)
+
     def values(self, item: bytes) -> list[bytes]:
         """The keys of an item: texts for users, or the bytes of texts."""
         return [key.shown(image) for key, image in zip(self.keys_of_rows, self.images(item), strict=True)]
@@ -128,7 +132,14 @@ class FixedRowOrder(RowOrder, RecordOrder):
     def item(self, images: Sequence[bytes]) -> bytes:
         """An item with these images."""
         whole = b"".join(images)
+        if self.kind == "bytes":  # the order may be by the first keys of its items
+            whole = whole.ljust(self.size - REFERENCE_BYTES, b"\0")
         return (whole.rjust(8, b"\0")[::-1] if self.kind != "bytes" else whole) + bytes(REFERENCE_BYTES)
+
+    def by_first(self, count: int) -> Order:
+        keys = self.keys_of_rows[:count]
+        width = self.width if self.kind != "bytes" else sum(key.width for key in keys)
+        return replace(self, width=width, keys_of_rows=keys)
 
     def by_key(self) -> Sequence[Order]:
         found, at = [], self.offset
@@ -154,6 +165,10 @@ class TextRowOrder(RowOrder, TextOrder):
     def item(self, images: Sequence[bytes]) -> bytes:
         """An item with these images, without its end."""
         return MARK.join([*map(escaped, images), b""])
+
+    def by_first(self, count: int) -> Order:
+        rules = replace(self.rules, keys=self.rules.keys[:count])
+        return replace(self, rules=rules, keys_of_rows=self.keys_of_rows[:count])
 
     def by_key(self) -> Sequence[Order]:
         pairs = zip(self.rules.keys, self.keys_of_rows, strict=True)

@@ -20,8 +20,8 @@ class LineValues(Protocol):
     def of_line(self, line: bytes) -> Sequence[bytes]:
         """The value of each key as the line spells it."""
 
-    def images(self, text: str) -> Sequence[bytes]:
-        """The image of each key, from a text that states their values. Raises UsageError."""
+    def images(self, text: str, *, fewer: bool = False) -> Sequence[bytes]:
+        """The image of each key, from a text that states their values. fewer: of the first ones. Raises UsageError."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class ValueOrder(TextOrder):
         found = self.values.of_line(self.key_of(item))
         return ",".join(self.quoted(found[key.start_field]) for key in self.rules.keys)
 
-    def keys_of_text(self, text: str) -> Sequence[bytes] | None:
+    def keys_of_text(self, text: str, *, fewer: bool = False) -> Sequence[bytes] | None:
         assert self.values is not None
-        return self.values.images(text)
+        return self.values.images(text, fewer=fewer)
 
     def others(self, *, keys_equal: bool) -> Sequence[Order]:
         return [self.by_rules(replace(self.rules, stable=True))] if keys_equal and not self.rules.stable else []

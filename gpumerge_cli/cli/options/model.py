@@ -126,7 +126,7 @@ class Option:
     @cached_property
     def parameter(self) -> str:
         """The name as Python writes it."""
-        return self.name.replace("-", "_")
+        return self.name.replace("-", "_") + "_" * (self.name == "from")  # a word of Python
 
     @property
     def gnu_name(self) -> str:

@@ -12,6 +12,11 @@ _OF_ALL = NotWith(
     "{other} needs the whole merge, so it does not go with {option}",
     "leave one of them out",
 )
+_OF_RANGE = NotWith(
+    ("head", "tail", "plan", "compare"),
+    "{option} and {other} do not go together",
+    "leave one of them out",
+)
 _RANGE = Needs(
     ("range",), "{option} is for the items of --range", "add --range, or leave {option} out", settings=False,
 )  # fmt: skip
@@ -72,6 +77,18 @@ OUTPUT = (
         "tail", "Output", ("merge",),
         "Write only the last N items of the merge; see --head.",
         kind="count", settable=False, not_with=(_OF_ALL,),
+    ),
+    Option(
+        "from", "Output", ("merge", *SETS),
+        "Write only items from KEY on, in the order of the merge, those with this key included. KEY is written as "
+        "answers of gpumerge rank show it; of several keys, the first ones are enough. A search in each file finds "
+        "them, and only the items that are written are read and checked for order.",
+        kind="text", placeholder="KEY", settable=False, not_with=(_OF_RANGE,),
+    ),
+    Option(
+        "to", "Output", ("merge", *SETS),
+        "Write only items that go before KEY, so none with this key; see --from.",
+        kind="text", placeholder="KEY", settable=False, not_with=(_OF_RANGE,),
     ),
     Option(
         "parts", "Output", ("merge", *SETS, "sort"),

@@ -39,6 +39,8 @@ class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOption
     """gpumerge merge."""
 
     device_memory: int | None
+    from_: str | None
+    to: str | None
     unique: bool | Kept
     only: Only | None
     head: int | None
@@ -56,6 +58,8 @@ class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOpti
     """gpumerge union, intersect, difference, symmetric."""
 
     device_memory: int | None
+    from_: str | None
+    to: str | None
     distinct: bool
 
 
