@@ -37,7 +37,7 @@ def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff,
     if request.ignored or request.changes is not None:
         sources = [source for source in inputs.sources if isinstance(source, LineSource)]
         inputs.layout.format.check_join(sources, text, b"")
-        names = names_of_columns(inputs)
+        names = columns_of_inputs(inputs)
         ignored = tuple(_field_of(word, names) for word in request.ignored)
     named = inputs.layout.format.named(CHANGE_TITLE, MARKS, inputs.head, inputs.order, inputs.written)
     assert named is not None, "all formats of lines have such a column"
@@ -48,7 +48,7 @@ def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff,
     )
 
 
-def names_of_columns(inputs: Inputs) -> tuple[str, ...]:
+def columns_of_inputs(inputs: Inputs) -> tuple[str, ...]:
     """The names in the last line of the header; () without a header."""
     items, line = inputs.layout.items, inputs.head.rstrip(b"\r\n\0")
     if not items.header or not line:

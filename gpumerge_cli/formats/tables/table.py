@@ -189,7 +189,7 @@ class TableWriter(ABC):
 
 
 def with_valid_names(schema: pa.Schema) -> pa.Schema:
-    """The schema. Raises ValueError for names that are not UTF-8, those of fields of structs included."""
+    """The schema. Raises ValueError for names of fields and time zones that are not UTF-8, also within structs."""
     left = list(schema)
     while left:
         field = left.pop()
@@ -197,6 +197,10 @@ def with_valid_names(schema: pa.Schema) -> pa.Schema:
             _ = field.name
         except UnicodeDecodeError:
             raise ValueError("the name of a column is not UTF-8") from None
+        try:
+            _ = getattr(getattr(field.type, "value_type", field.type), "tz", None)
+        except UnicodeDecodeError:
+            raise ValueError("the time zone of a column is not UTF-8") from None
         left += [field.type.field(number) for number in range(field.type.num_fields)]
     return schema
 

@@ -80,3 +80,16 @@ def test_names_in_memory(tmp_path: Path) -> None:
         gpumerge_cli.sort_table(damaged, by="id")
     with pytest.raises(gpumerge_cli.UsageError, match="the name of a column is not UTF-8"):
         gpumerge_cli.merge_tables([damaged, damaged], by="id")
+
+
+@pytest.mark.parametrize("suffix", [".arrow", ".arrows"])
+def test_a_time_zone_that_is_not_utf8(tmp_path: Path, suffix: str, capfd: pytest.CaptureFixture[str]) -> None:
+    name = tmp_path / f"a{suffix}"
+    table = pa.table({"at": pa.array([1, 2], pa.timestamp("us", "Europe/Oslo"))})
+    with (pa.ipc.new_file if suffix == ".arrow" else pa.ipc.new_stream)(name, table.schema) as out:
+        out.write_table(table)
+    name.write_bytes(name.read_bytes().replace(b"Europe/Oslo", b"\xb3urope/Oslo"))
+    assert invoke(["merge", "--field", "at", str(name), "-o", str(tmp_path / "out.parquet")]) == 2
+    told = capfd.readouterr().err
+    assert "the time zone of a column is not UTF-8" in told
+    assert told.count("\n") == 1
