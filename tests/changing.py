@@ -76,6 +76,8 @@ def calls(
         "sort values": lambda: g.sort(a, key=key, values=numbers),
         "sort counts": lambda: g.sort(a, key=key, counts=True),
         "argsort": lambda: g.argsort(a, key=key),
+        "unique": lambda: g.unique(a, key=key, counts=True),
+        "unique last": lambda: g.unique(a, key=key, values=numbers, keep="last"),
         "is_sorted": lambda: g.is_sorted(a, key=key),
         "merge": lambda: g.merge(a, b, key=key),
         "merge out": lambda: guarded(lambda out: g.merge(a, b, key=key, out=out), large),

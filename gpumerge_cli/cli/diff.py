@@ -76,5 +76,7 @@ def _sorted_inputs(job: Job, options: DiffOptions) -> Iterator[Job]:
 
 
 def _write(difference: Difference) -> None:
-    for word in ("added", "removed", "changed", "unchanged"):
-        print(f"{word}\t{getattr(difference, word)}")
+    print(f"added\t{difference.added}")
+    print(f"removed\t{difference.removed}")
+    print(f"changed\t{difference.changed}")
+    print(f"unchanged\t{difference.unchanged}")

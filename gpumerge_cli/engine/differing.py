@@ -18,8 +18,8 @@ def check_compared(diff: DiffRequest, layouts: Sequence[Layout]) -> None:
     """Raise UsageError for formats of inputs that a diff does not read, or options that mean nothing to them."""
     for layout in layouts:
         if layout.format.holds == "rows":
-            what = f"a diff compares lines, CSV, JSON Lines and records, not {layout.format.word}"
-            raise UsageError(what, way_out="write both as CSV first, by gpumerge merge FILE -o FILE.csv")
+            what = f"a diff compares lines and records, not {layout.format.word}"
+            raise UsageError(what, way_out="write both as text first, with gpumerge merge")
         if layout.format.holds != "lines" or layout.format.named_by_path:
             option = "--ignore" if diff.ignored else "--changes" if diff.changes is not None else ""
             if option:

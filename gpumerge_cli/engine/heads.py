@@ -53,7 +53,7 @@ class HeadsWorker:
         return TaskResult(
             counts,
             dropped,
-            end,
+            written=end,
             nbytes=task.nbytes,
             largest=merged.largest,
             spans=merged.spans,

@@ -259,4 +259,4 @@ def test_what_is_refused(
 
 def test_tables_are_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, "--field", "id", old=b"PAR1", new=b"PAR1", suffix=".parquet") == 2
-    assert "write both as CSV first" in capfd.readouterr().err
+    assert "write both as text first" in capfd.readouterr().err

@@ -17,11 +17,11 @@ from tests.settings import used
 
 OF_PROJECTS = """
     algorithm backend batch-size block-size blocks columns csv debug decimal device device-memory dictionary-order
-    dtype empty fan-in field field-separator format general-numeric-sort human-numeric-sort ignore-case
+    dtype empty fan-in field field-separator format general-numeric-sort human-numeric-sort ignore ignore-case
     ignore-leading-blanks ignore-nonprinting invalid items-per-thread json kernel key key-1 key-2 key-offset key-size
-    last-resort line-ends memory month-sort null-values nulls numeric-sort output-delimiter progress quiet quotes
-    random-sort random-source rank record-size reverse rounds sort stable temporary-directory thousands threads
-    tile-load tile-size time-format total traceback transfer verbose version-sort without-both without-first
+    last-resort line-ends memory month-sort multi null-values nulls numeric-sort output-delimiter progress quiet quotes
+    random-sort random-source rank record-size reverse rounds sort sort-inputs stable temporary-directory thousands
+    threads tile-load tile-size time-format total traceback transfer verbose version-sort without-both without-first
     without-second year
     zero-terminated zone
 """

@@ -49,7 +49,7 @@ def scanned(row: Command, words: list[str]) -> tuple[list[tuple[str, str]], list
 def is_shortened(row: Command, word: str) -> bool:
     """Whether a word begins a long name of the command that coreutils does not have, and may not be shortened."""
     written = word.partition("=")[0]
-    whole = {*row.by_written_name, *(f"--no-{name}" for name in row.named), *(f"--{one.off}" for one in row.options)}
+    whole = {*row.by_written_name, *(f"--{one.off}" for one in row.options)}
     gnu = [f"--{one.gnu_name}" for one in row.options if one.gnu_name and f"--{one.gnu_name}" in row.by_written_name]
     return word.startswith("--") and written not in whole and not any(name.startswith(written) for name in gnu)
 
