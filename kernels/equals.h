@@ -2,8 +2,8 @@
  * rules are the values of Equals in gpumerge_cli/order/equals.py, which hold the same bits (a test compares them).
  *
  * KEEP_ALL: every item goes out.
- * SINGLE, LAST_OF, FIRST_OF, INNER: the places in a group of equal items from which an item goes out: it is the only one, the last
- * or the first of several, or between these. The bit is SINGLE << (whether it equals the item ahead) + 2 * (the one behind).
+ * SINGLE, LAST_OF, FIRST_OF, INNER: an item goes out if this is its place in its group of equal items: the only one, the last or
+ * the first of several, or between these. The bit is SINGLE << (1 if it equals the item ahead) + (2 if it equals the one behind).
  * BY_PLACE is their sum, and FIRST the rule that keeps one of each group. CONTINUED: the first item equals one that lies ahead of
  * the chunk. FOLLOWED: the last item equals one behind the chunk.
  * SET: equal items of the runs meet in pairs, in a walk through both (see sets.cuh). EQUAL, ONLY_A, ONLY_B, with SET: the cases

@@ -6,11 +6,11 @@
 // Whether an item goes out. ahead, behind: whether it equals the neighbour there.
 __device__ __forceinline__ unsigned stays(Equals equals, bool ahead, bool behind)
 {
-    static_assert(LAST_OF == SINGLE << 1 && FIRST_OF == SINGLE << 2 && INNER == SINGLE << 3, "places are those of bits");
+    static_assert(LAST_OF == SINGLE << 1 && FIRST_OF == SINGLE << 2 && INNER == SINGLE << 3, "stays() shifts by the neighbours");
     return static_cast<unsigned>(equals) / SINGLE >> (ahead + 2 * behind) & 1;
 }
 
-// The same for the item that stands for a group of `count` items, which all rules but those of places keep.
+// Whether the item that stands for a group of `count` items goes out. Only rules of places leave one out.
 __device__ __forceinline__ bool group_stays(Equals equals, long long count)
 {
     return (equals & BY_PLACE) == 0 || (equals & (count == 1 ? SINGLE : FIRST_OF | LAST_OF)) != 0;

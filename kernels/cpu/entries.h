@@ -157,17 +157,6 @@ enum JsonFault { NO_JSON_FAULT = 0, VALUE_EXPECTED = 1, NAME_EXPECTED = 2, COLON
     TOO_DEEP = 11, LINE_ENDS = 12, MIXED_TYPES = 13, NO_ORDER = 14, NO_NUMBER = 15, LONG_EXPONENT = 16,
     NO_OBJECT = 17, HAS_MEMBER = 18 };
 enum JsonWords { FOUND_WORDS = 4 };
-/* The rows low to high - 1 of an input, in which `count` wanted ones lie. */
-struct RowRange {
-    int64_t low, high, count;
-};
-
-/* The values of `rows` rows of an input, from row `first` on. */
-struct RowChunk {
-    int64_t input, first, rows;
-    const unsigned char* values;
-};
-
 /* The outcome of gm_json_keys. taken: the place in the text that was reached. made: the bytes of the output. lines, blanks: the
  * numbers of lines and of blank lines up to there; each call adds to them. fault: a JsonFault of the next line, at byte `at` of the
  * text, in key number `key`, or -1 for the line itself. blank: the number of each blank line and its bytes, with room for
@@ -178,8 +167,10 @@ struct JsonLines {
     int64_t taken, made, lines, blanks, most_blanks, fault, at, key;
     int64_t *blank, *first, *last;
 };
-/* A join of lines of JSON. names: for each of `count` keys that are members of B's objects their name in A, empty where it is none of
- * A's object, and their name in B. ends: the place in `names` behind each of these. same: whether all keys have one name in both. */
+
+/* A join of lines of JSON. count: the number of keys that are members of B's objects. names: for each of these its name in A, which
+ * is empty if the key is not a member of A's objects, and its name in B. ends: the end of each name in `names`. same: whether each key
+ * has the same name in both. */
 struct JsonJoin {
     const unsigned char* names;
     const int64_t* ends;
@@ -194,13 +185,13 @@ struct JsonJoined {
 /* The types of values in lines of JSON. The values at one path form a node: of the line itself, which is node 0, of an object's
  * member, or of all elements of an array. parent: the node around it. name, name_size: its name, without escapes, in `names`; -1
  * bytes for elements. child, next: as in JsonNode. recent: its child that came last. kinds: bit k for each JsonKind that its values
- * had. object: the number of its object that was read last. within: that number of its parent as it came last. */
+ * had. object: the number of its last object. within: the number that its parent had when this node was last read. */
 struct JsonMember {
     int64_t parent, name, name_size, child, next, recent, kinds, object, within;
 };
-/* EXACT_INTEGER is the same as a double, OTHER_INTEGER goes into an int64_t, LARGE_INTEGER into a uint64_t alone. A NEGATIVE
- * value is an integer below 0, and of another kind, too. LONE_SURROGATE is a string that has no text in UTF-8. MEMBER_TWICE is a name that stood in
- * the same object before. */
+/* A double holds an EXACT_INTEGER. An int64_t holds an OTHER_INTEGER, and only a uint64_t holds a LARGE_INTEGER. A NEGATIVE
+ * integer has another kind, too. LONE_SURROGATE is a string that has no text in UTF-8. MEMBER_TWICE is a name that its object had
+ * before. */
 enum JsonKind { NULL_KIND = 0, BOOL_KIND = 1, EXACT_INTEGER = 2, OTHER_INTEGER = 3, LARGE_INTEGER = 4, HUGE_INTEGER = 5,
     NEGATIVE = 6, FRACTION = 7, STRING_KIND = 8, LONE_SURROGATE = 9, ARRAY_KIND = 10, OBJECT_KIND = 11, MEMBER_TWICE = 12 };
 enum JsonEventWords { EVENT_WORDS = 5 };
@@ -262,7 +253,7 @@ int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, 
 void gm_json_types(const unsigned char* text, int64_t start, int64_t stop, struct JsonTypes* found);
 /* Writes a line for each item to `out`, as many as there is room for. An item is a line of A, byte 1, a line of B, and byte 0; one of
  * both may be empty. PADDING bytes behind the items must be readable. The line has the members of A's object, then those of B's
- * that are no keys, "_2" behind names that A has. All else stays as it is written. B alone has the names of keys in A. */
+ * that are not keys, with "_2" behind names that A has. All else stays as it is written. In B alone, keys get their names in A. */
 int64_t gm_json_join(const struct JsonJoin* join, const unsigned char* items, int64_t nbytes, unsigned char* out, int64_t room,
     struct JsonJoined* found);
 
@@ -278,6 +269,17 @@ struct JsonMembers {
 /* Writes the lines among such items to `out`, each with a newline, the first members ahead of its own ones. Lines are objects; an item
  * without any byte 1 goes out as it is. `out` has room for the items and, for each, for all names. Returns the bytes. */
 int64_t gm_json_members(const struct JsonMembers* members, const unsigned char* items, int64_t nbytes, unsigned char* out);
+
+/* The rows low to high - 1 of an input, in which `count` wanted ones lie. */
+struct RowRange {
+    int64_t low, high, count;
+};
+
+/* The values of `rows` rows of an input, from row `first` on. */
+struct RowChunk {
+    int64_t input, first, rows;
+    const unsigned char* values;
+};
 
 /* References to rows of tables lie in every `words`-th word, and hold the number of an input above 40 bits of a row in it. Writes
  * for each of `inputs` inputs the range that its rows lie in to `ranges`. Returns 0 if a reference is to another input, else 1. */
@@ -384,11 +386,11 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * `error` is the number of fields. If no field of B's goes out, most_b is 0.
  * A record that goes out has the bytes of A's, then those of B's that are not its key. If there is none of A, the key lies in its
  * place. If no record of B can go out, there are no bytes for it.
- * JOIN_DIFF asks for something else: the items that one input alone has, and those of both whose other bytes differ, as they are,
- * each with a mark ahead of it. The first item of A's with a key is paired with the first one of B's, and so on. filler: the marks
- * of an item of A alone, of B alone, and of changed items of A and of B, all of one length. columns: null, or `count` fields
- * of lines that are not compared. JOIN_UNIQUE: two items of an input with equal keys are an error. JOIN_COUNTS: nothing is
- * written, but counted as if it were. */
+ * JOIN_DIFF is not a join. Items that only one input has go out, and so do both items of a pair whose bytes differ. They stay
+ * as they are, behind a mark. Items with equal keys are paired in order: the first of A with the first of B.
+ * filler: the marks of an item of A alone, of B alone, and of changed items of A and of B, all of one length. columns: null, or
+ * `count` fields of lines that are not compared. JOIN_UNIQUE: two items of an input with equal keys are an error. JOIN_COUNTS:
+ * items are counted and not written. */
 enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8, JOIN_DIFF = 16, JOIN_UNIQUE = 32,
     JOIN_COUNTS = 64 };
 struct JoinSpec {

@@ -29,7 +29,7 @@ const RowChunk* chunk_of(const RowChunk* chunks, int64_t count, int64_t input, i
     return nullptr;
 }
 
-// WIDTH: the bytes of a value; 0 for those that `width` says.
+// WIDTH: the bytes of a value; if 0, `width` says them.
 template <size_t WIDTH>
 bool gather(const int64_t* references, int64_t words, int64_t count, size_t width, const RowChunk* chunks, int64_t chunk_count,
     std::vector<Place>& places, unsigned char* out)

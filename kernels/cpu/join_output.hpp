@@ -1,7 +1,7 @@
 // The lines that a join puts out, in memory that grows. Included by join.cpp, behind join_fields.hpp.
 #pragma once
 
-// What a diff says of an item: the number of its mark.
+// The marks of a diff, which lie in this order in JoinSpec.filler.
 enum Mark { REMOVED, ADDED, CHANGED_FROM, CHANGED_TO };
 
 // Memory for a part of a result.

@@ -13,7 +13,7 @@ public:
         : Output(spec, room), keys_(*spec.keys), a_(spec.sources[0].key), filler_(spec.filler_bytes > 0 ? spec.filler[0] : 0),
           a_size_(record_in(a_)), b_size_(0)
     {
-        if (!(spec.shows & (JOIN_PAIRS | JOIN_ONLY_B))) return;  // a diff has neither
+        if (!(spec.shows & (JOIN_PAIRS | JOIN_ONLY_B))) return;  // so a diff returns
         const int64_t* const b = spec.sources[1].key;
         std::vector<Part> taken;
         for (int64_t number = 0; number < fields_in(b); ++number)

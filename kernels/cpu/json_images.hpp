@@ -88,7 +88,8 @@ inline unsigned char* number_image(const unsigned char* at, const unsigned char*
     return out;
 }
 
-// Writes the text of a string to `out`, with 0, 1 and 2 as pairs. It takes no more bytes than the string, where these are escapes.
+// Writes the text of a string to `out`, with 0, 1 and 2 as pairs. It needs no more bytes than the string has: such bytes are
+// escapes there.
 inline unsigned char* escaped_text(const JsonString& one, unsigned char* out)
 {
     if (one.plain) {  // without escapes, a string has none of these bytes

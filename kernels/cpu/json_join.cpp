@@ -9,8 +9,7 @@
 
 namespace {
 
-constexpr unsigned char MARK = 1, END = 0;
-constexpr size_t FEW = 16;
+constexpr size_t FEW = 16;  // names that are not sorted
 constexpr std::string_view SUFFIX = "_2";
 
 using Place = const unsigned char*;
@@ -21,7 +20,7 @@ struct Span {
     int64_t size() const { return stop - start; }
 };
 
-// text: from behind the comma or brace ahead of it, to behind its value. name: in quotes there.
+// text: begins behind the comma or brace ahead of the member, and ends behind its value. name: lies within it, without quotes.
 struct Member {
     Span text;
     JsonString name;
@@ -34,7 +33,7 @@ Span without_blanks_behind(Span text)
     return text;
 }
 
-// The comma or bracket behind a value; null for what is not JSON.
+// The comma or bracket behind a value; null if the text is not JSON.
 Place behind_value(Place at)
 {
     for (int64_t depth = 0;; ++at) {
@@ -110,12 +109,12 @@ public:
 
     unsigned char* at() const { return out_; }
 
-    // Writes the line of a pair, either of which may be empty. Returns 1 if it is written, 0 if there is no room, -1 if one of both is
-    // no object.
+    // Writes the line of a pair, either of which may be empty. Returns 1 if it is written, 0 if there is no room, -1 if
+    // one of both is not an object.
     int put(Span a, Span b)
     {
         unsigned char* const begin = out_;
-        const int status = b.size() == 0 ? whole(a) : a.size() == 0 ? alone(b) : pair(a, b);
+        const int status = b.size() == 0 ? copy(a) : a.size() == 0 ? alone(b) : pair(a, b);
         const bool done = status > 0 && copy({reinterpret_cast<Place>("\n"), reinterpret_cast<Place>("\n") + 1});
         if (!done) out_ = begin;
         return status < 0 ? status : done;
@@ -135,8 +134,6 @@ private:
         const Place at = reinterpret_cast<Place>(text.data());
         return copy(Span{at, at + text.size()});
     }
-
-    int whole(Span line) { return copy(line); }
 
     // The name of a key in A (side 0) or B (side 1).
     std::string_view name(int64_t key, int64_t side) const
@@ -164,9 +161,9 @@ private:
     // B without a partner: keys get the names that they have in A.
     int alone(Span b)
     {
-        if (join_.same) return whole(b);
+        if (join_.same) return copy(b);
         begin(b.size());
-        if (!read(b, b_)) return whole(b);
+        if (!read(b, b_)) return copy(b);
         Place from = b.start;
         for (const Member& one : b_) {
             const int64_t key = key_of(one);
@@ -198,7 +195,7 @@ private:
         return copy({inner, a.stop});
     }
 
-    // Tells a name of B from others by SUFFIX as often as it takes.
+    // Puts SUFFIX behind a name of B until no other name is the same.
     bool suffix(std::string_view own)
     {
         made_.assign(own.begin(), own.end());
@@ -210,7 +207,7 @@ private:
         }
     }
 
-    // Those behind the first comma of A, or of B.
+    // The blanks behind the first comma of A, or else of B.
     Span blanks_between() const
     {
         const std::vector<Member>& members = a_.size() > 1 ? a_ : b_;

@@ -8,7 +8,6 @@
 
 namespace {
 
-constexpr unsigned char MARK = 1, END = 0;
 constexpr int64_t MORE = LONGEST_NUMBER + 2;  // bytes of an image, with its mark, beyond those of its value
 
 class Keys {
@@ -149,6 +148,13 @@ private:
     JsonReader<JsonKeyTree> reader_;
 };
 
+// The place of the byte; `stop` if there is none.
+const unsigned char* find(const unsigned char* at, const unsigned char* stop, unsigned char byte)
+{
+    const void* const found = std::memchr(at, byte, static_cast<size_t>(stop - at));
+    return found == nullptr ? stop : static_cast<const unsigned char*>(found);
+}
+
 }  // namespace
 
 int64_t gm_json_keys(const JsonKeys* keys, const unsigned char* text, int64_t start, int64_t stop, unsigned char* out, int64_t room,
@@ -185,17 +191,13 @@ int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, 
 {
     const unsigned char* at = items;
     const unsigned char* const stop = items + nbytes;
-    const auto find = [&](unsigned char byte) {
-        const void* const found = std::memchr(at, byte, static_cast<size_t>(stop - at));
-        return found == nullptr ? stop : static_cast<const unsigned char*>(found);
-    };
     unsigned char* to = out;
     while (at < stop) {
         for (int64_t key = 0; key < keys && at < stop; ++key) {
-            at = find(MARK);
+            at = find(at, stop, MARK);
             at += at < stop;
         }
-        const unsigned char* const end = find(END);
+        const unsigned char* const end = find(at, stop, END);
         std::memcpy(to, at, static_cast<size_t>(end - at));
         to += end - at;
         if (end < stop) *to++ = '\n';
@@ -213,10 +215,6 @@ int64_t gm_json_members(const JsonMembers* members, const unsigned char* items, 
         std::memcpy(to, first, static_cast<size_t>(last - first));
         to += last - first;
     };
-    const auto find = [](const unsigned char* first, const unsigned char* last, unsigned char byte) {
-        const void* const found = std::memchr(first, byte, static_cast<size_t>(last - first));
-        return found == nullptr ? last : static_cast<const unsigned char*>(found);
-    };
     const auto put_member = [&](int64_t number, const unsigned char* value, const unsigned char* value_end) {
         put(members->names + (number > 0 ? members->ends[number - 1] : 0), members->names + members->ends[number]);
         put(value, value_end);
@@ -229,7 +227,7 @@ int64_t gm_json_members(const JsonMembers* members, const unsigned char* items, 
             put(at, end);
         } else {
             const unsigned char* const line_end = members->behind ? find(at, end, MARK) : end;
-            const unsigned char* brace = behind_blanks(at);
+            const unsigned char* const brace = behind_blanks(at);
             const bool is_empty = *behind_blanks(brace + 1) == '}';
             put(at, brace + 1);
             const unsigned char* value = values;

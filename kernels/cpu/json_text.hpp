@@ -10,6 +10,9 @@
 
 #include "entries.h"
 
+// An item of several texts has MARK behind each but the last one, and END behind that. JSON holds neither byte.
+constexpr unsigned char MARK = 1, END = 0;
+
 // Bit k says whether at[k] ends a string or needs a closer look: a quote, a backslash, a control character, or a byte that is
 // not ASCII. Reads STRIDE bytes.
 constexpr int STRIDE = 32;

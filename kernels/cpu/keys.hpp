@@ -20,7 +20,7 @@ struct KeyFunctions {
     // Keeps the first of equal neighbours: moves these to the front, in place, and returns their number. like_first: leaves
     // out the first item and all items that equal it.
     int64_t (*drop_equals)(Byte* items, int64_t count, bool like_first);
-    // Keeps the items that a rule of places says: moves these to the front, in place, and returns their number.
+    // Keeps the items that a rule of places keeps: moves these to the front, in place, and returns their number.
     int64_t (*keep_places)(Byte* items, int64_t count, Equals equals);
     // Moves one of equal neighbours to out, which may be the items themselves: the first one, or as `rule` says. equals[i]
     // becomes the number of those that equal out[i], itself included. Returns how many moved.

@@ -130,7 +130,7 @@ inline long long drop_equals(Item* rows, long long count, bool ahead, const Line
     return kept;
 }
 
-// Keeps the items that `equals` says, a rule of places: moves these to the front, in place, and returns their number.
+// Keeps the items that `equals`, a rule of places, keeps: moves these to the front, in place, and returns their number.
 inline long long keep_places(Item* rows, long long count, Equals equals, const Lines& lines)
 {
     bool ahead = (equals & CONTINUED) != 0;
