@@ -18,6 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.formats.blocked_input import BlockedInput
+from tests.bgzf import in_blocks
+from tests.formats.test_blocks import frames
 
 Captured = pytest.CaptureFixture[str]
 
@@ -128,6 +131,27 @@ def test_numbers_records_and_compressed_lines(random_: random.Random, rng: np.ra
     Path("a.gz").write_bytes(gzip.compress("".join(lines).encode()))
     assert invoke(["merge", "-q", "a.gz", "--from=00100", "--to=00103", "-o", "out"]) == 0
     assert Path("out").read_text() == "00100\n00101\n00102\n"
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".bgz", in_blocks), (".zst", frames)])
+def test_blocks_outside_the_range_are_not_unpacked(
+    suffix: str, pack: Callable[[bytes, list[int]], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"{value:07d}\n" for value in range(3_000_000)]
+    data = "".join(lines).encode()
+    Path(f"a{suffix}").write_bytes(pack(data, [*range(60_000, len(data), 60_000)]))
+    unpacked, taken = BlockedInput._unpacked, 0
+
+    def counted(file: BlockedInput, number: int, until: int) -> list[bytes]:
+        nonlocal taken
+        found = unpacked(file, number, until)
+        taken += sum(map(len, found))
+        return found
+
+    monkeypatch.setattr(BlockedInput, "_unpacked", counted)
+    assert invoke(["merge", "-q", f"a{suffix}", "--from=0300000", "--to=0300100", "-o", "out"]) == 0
+    assert Path("out").read_text() == "".join(lines[300_000:300_100])
+    assert 0 < taken < len(data) / 4, taken  # some blocks of the whole file are looked at first
 
 
 @pytest.mark.parametrize("text", [False, True])
