@@ -30,8 +30,8 @@ from tests.seeds import given_or_random_seed
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A failing example prints how to run it again; a first call compiles, so there is no deadline. A given seed repeats all
-# examples.
+# A failing example prints how to run it again; a first call compiles, so there is no deadline. With any given seed,
+# each run has the same examples.
 settings.register_profile(
     "default",
     deadline=None,
