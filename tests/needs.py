@@ -20,10 +20,12 @@ _EXTRAS = {
 """The extras of gpumerge that install these libraries."""
 _PACKAGES = {
     "bgzip": "tabix",
+    "comm": "coreutils",
     "localedef": "libc-bin",
     "pzstd": "zstd",
     "qemu-x86_64": "qemu-user",
     "setarch": "util-linux",
+    "uniq": "coreutils",
 }
 """Debian's packages of programs, where a package has another name."""
 RESERVED_SPACE = "needs a file system that reserves space; set TMPDIR to a folder on ext4 or XFS"

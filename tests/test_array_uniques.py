@@ -15,7 +15,6 @@ from gpumerge_cli.errors import UsageError
 @pytest.mark.parametrize("keep", ["first", "last"])
 @pytest.mark.parametrize("dtype", ["i1", "u2", ">i4", "i8", "f2", "f8", "bool", "S3", "M8[s]"])
 def test_each_dtype(dtype: str, keep: Any, seed: int) -> None:
-    print("seed", seed)
     chance = random.Random(seed)
     drawn = [chance.randrange(chance.choice([1, 2, 9])) for _ in range(chance.choice([0, 1, 70]))]
     array = np.array([str(one) for one in drawn] if dtype == "S3" else drawn, dtype)

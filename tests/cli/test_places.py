@@ -74,7 +74,7 @@ def drawn(chance: random.Random, *, ordered: bool) -> list[list[Row]]:
     few = chance.choice([1, 4, 30])
     runs = []
     for run in range(chance.randint(1, 3)):
-        rows = [(chance.randrange(few), f"{run} {at}") for at in range(chance.choice([0, 1, 60]) or 1)]
+        rows = [(chance.randrange(few), f"{run} {at}") for at in range(chance.choice([1, 1, 60]))]
         runs.append(sorted(rows, key=lambda row: row[0]) if ordered else rows)
     return runs
 
@@ -90,7 +90,6 @@ def kept(rule: str, runs: Sequence[Sequence[Row]]) -> list[tuple[int, list[Row]]
 @pytest.mark.parametrize("command", ["merge", "sort -S 1M -s"])
 @pytest.mark.parametrize("rule", RULES)
 def test_formats(rule: str, command: str, suffix: str, seed: int) -> None:
-    print("seed", seed)
     chance = random.Random(seed)
     write, read, field = FORMATS[suffix]
     for _ in range(3):
@@ -126,7 +125,6 @@ def test_nulls_are_equal(suffix: str) -> None:
 @pytest.mark.parametrize("command", ["merge", "sort", "sort -m"])
 @pytest.mark.parametrize("rule", [rule for rule in RULES if "all" not in rule])
 def test_counts_and_names_stand_beside_the_item_that_is_kept(rule: str, command: str, seed: int) -> None:
-    print("seed", seed)
     runs = drawn(random.Random(seed), ordered=command != "sort")
     for number, run in enumerate(runs):
         Path(f"{number}.txt").write_text("".join(f"{key:02d} {text}\n" for key, text in run))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -22,6 +21,7 @@ from gpumerge_cli.formats.record_options import RecordRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.jobs_of import merge_job, sort_job
+from tests.needs import program
 
 Write = Callable[[str, Any], str]
 TINY = 1 << 12
@@ -61,7 +61,6 @@ def sorts(request: pytest.FixtureRequest) -> bool:
 
 @pytest.mark.parametrize("equals", RULES)
 def test_numbers(equals: Equals, sorts: bool, small_chunks: None, tmp_path: Path, write: Write, seed: int) -> None:
-    print("seed", seed)
     rng, chance = np.random.default_rng(seed), random.Random(seed)
     for dtype in chance.sample(["int8", "uint16", ">i4", "int32", "uint64", "float16", "float64"], 3):
         sizes = [chance.choice([0, 1, 3000]) for _ in range(chance.randint(1, 4))]
@@ -86,7 +85,6 @@ def test_nans_and_zeros_are_equal(equals: Equals, sorts: bool, tmp_path: Path, w
 @pytest.mark.parametrize("equals", RULES)
 def test_lines_and_records(equals: Equals, sorts: bool, small_chunks: None, tmp_path: Path, seed: int) -> None:
     """Equal keys have other bytes behind them, which say the input and the place in it."""
-    print("seed", seed)
     chance = random.Random(seed)
     few, key = chance.choice([1, 5, 60]), lambda one: one[:3]
     sizes = [chance.choice([0, 1, 900]) for _ in range(3)]
@@ -108,18 +106,16 @@ def test_lines_and_records(equals: Equals, sorts: bool, small_chunks: None, tmp_
                 assert np.fromfile(tmp_path / "counts", "<u8").tolist() == [count for _, count in wanted]
 
 
-@pytest.mark.skipif(shutil.which("uniq") is None, reason="needs uniq; install coreutils")
 @pytest.mark.parametrize(
     ("option", "equals"), [("-d", Equals.DUPLICATES), ("-D", Equals.ALL_DUPLICATES), ("-u", Equals.SINGLES)]
 )
 def test_lines_equal_uniq(option: str, equals: Equals, sorts: bool, tmp_path: Path, seed: int) -> None:
-    print("seed", seed)
     chance = random.Random(seed)
     lines = [bytes(chance.choices(b"ab\xff", k=chance.randrange(4))) for _ in range(chance.choice([3, 60]))]
     (tmp_path / "sorted").write_bytes(b"".join(line + b"\n" for line in sorted(lines)))
     (tmp_path / "a").write_bytes(b"".join(line + b"\n" for line in (lines if sorts else sorted(lines))))
     done(equals, sorts, [str(tmp_path / "a")], tmp_path / "out", Items("text"))
-    command = ["uniq", option, str(tmp_path / "sorted")]
+    command = [program("uniq"), option, str(tmp_path / "sorted")]
     theirs = subprocess.run(command, env={**os.environ, "LC_ALL": "C"}, capture_output=True, check=True).stdout
     assert (tmp_path / "out").read_bytes() == theirs
 

@@ -43,9 +43,8 @@ def drawn_line(draw: random.Random) -> Line:
         del value[draw.choice(["k", "other"])]
     if draw.random() < 0.1:
         value = {}
-    return (draw.choice(["", " ", "\t"]) + spelled(draw, value) + draw.choice(["", " ", "\r"])).encode(
-        "utf-8", "surrogatepass"
-    )
+    text = draw.choice(["", " ", "\t"]) + spelled(draw, value) + draw.choice(["", " ", "\r"])
+    return text.encode("utf-8", "surrogatepass")
 
 
 def key(line: Line) -> tuple[bool, int]:

@@ -250,25 +250,8 @@ def test_many_groups(threads: str, tmp_path: Path) -> None:
         )
     names = [str(tmp_path / f"{number}.parquet") for number in range(2)]
     out = str(tmp_path / "o.parquet")
-    assert (
-        invoke(
-            [
-                "compare",
-                "--field",
-                "k",
-                *names,
-                "-o",
-                out,
-                "--threads",
-                threads,
-                "--row-group-size",
-                "10000",
-                "-S",
-                "8M",
-            ]
-        )
-        == 0
-    )
+    options = ["--threads", threads, "--row-group-size", "10000", "-S", "8M"]
+    assert invoke(["compare", "--field", "k", *names, *options, "-o", out]) == 0
     found = read(out)
     assert [set(read(name).column("k").to_pylist()) for name in names] == [
         {key for place, key in rows_of(Path(out), "found_in", "k") if place in ("both", one)}

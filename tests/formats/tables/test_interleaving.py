@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,11 @@ from tests.formats.tables.random_arrays import INTEGERS, TIMES, TYPES, drawn_arr
 
 # Indices of 8 bits cannot count the values of several dictionaries.
 KINDS = [*(type for type in TYPES if "int8, ordered" not in str(type)), pa.dictionary(pa.int32(), pa.string())]
-SEED = int(os.environ.get("GPUMERGE_TEST_SEED", "1"))
 
 
 @pytest.mark.parametrize("case", range(60))
-def test_interleaved_rows_are_those_of_a_take(case: int) -> None:
-    rng = random.Random(f"{SEED}-{case}")
+def test_interleaved_rows_are_those_of_a_take(case: int, seed: int) -> None:
+    rng = random.Random(f"{seed} {case}")
     inputs = sorted(rng.sample(range(2000), rng.choice([1, 2, 5])))
     types = [rng.choice(KINDS) for _ in range(3)]
     nulls = rng.choice([0.0, 0.0, 0.3])
@@ -78,18 +76,18 @@ def test_rows_that_are_in_no_chunk_are_not_read() -> None:
 
 @pytest.mark.parametrize("type", [*INTEGERS, *TIMES], ids=str)
 @pytest.mark.parametrize("reverse", [False, True])
-def test_native_integers_say_their_values(type: Any, reverse: bool) -> None:
+def test_native_integers_say_their_values(type: Any, reverse: bool, seed: int) -> None:
     assert has_values(type)
     column = KeyColumn(("k",), type, reverse, "last")
-    array = drawn_array(random.Random(SEED), type, 50, nulls=0)
+    array = drawn_array(random.Random(seed), type, 50, nulls=0)
     assert values_of_uint64(column, uint64_images(column, array)).equals(array)
 
 
 @pytest.mark.parametrize("case", range(20))
 def test_keys_that_items_state_are_those_of_the_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: int, seed: int
 ) -> None:
-    rng = random.Random(f"{SEED}-{case}")
+    rng = random.Random(f"{seed} {case}")
     type = rng.choice([*INTEGERS, pa.date32(), pa.timestamp("us", "UTC"), pa.time64("us")])
     reverse = rng.random() < 0.5
     names = []

@@ -115,14 +115,7 @@ def test_a_missing_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cases", [100, pytest.param(20_000, marks=pytest.mark.thorough)])
 def test_damaged_files(cases: int, seed: int) -> None:
     """In a process of its own, which a fault may end. The usual cases are the same each time."""
-    words = [
-        sys.executable,
-        "-m",
-        "tests.fuzz_tables",
-        "--cases",
-        str(cases),
-        "--seed",
-        str(seed if cases > 100 else 1),
-    ]
+    drawn = seed if cases > 100 else 1
+    words = [sys.executable, "-m", "tests.fuzz_tables", "--cases", str(cases), "--seed", str(drawn)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, (done.stdout[-100:], done.stderr[-2000:])

@@ -107,9 +107,8 @@ READERS = {
 @pytest.mark.parametrize("reader", READERS)
 def test_all_readers_find_the_values(reader: str, seed: int, tmp_path: Path) -> None:
     is_fastparquet = reader == "fastparquet"
-    rng = random.Random(
-        1 if is_fastparquet else seed
-    )  # the same files each time: a crash of its code would end the tests
+    # Its code may crash, which ends all tests, so its files are the same each time.
+    rng = random.Random(1 if is_fastparquet else seed)
     tables, groups = [], []
     for number in range(6):
         table = table_of(rng, rng.choice([1, 10, 500]), nested=not is_fastparquet)
