@@ -187,8 +187,7 @@ def test_records(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         for name, rows in zip("ab", sides, strict=True):
             rows.tofile(f"{name}.bin")
         options = ["--record-size", "9", "--key-offset", "1", "--dtype", ">i4"]
-        if door.invoke(["diff", *options, "a.bin", "b.bin", "-o", "o.bin"]) == 2:
-            pytest.skip("a key of records is bytes here")
+        assert door.invoke(["diff", *options, "a.bin", "b.bin", "-o", "o.bin"]) == 1
         data = Path("o.bin").read_bytes()
         found = np.frombuffer(data, np.dtype([("change", "S1"), *dtype.descr]))
     else:
