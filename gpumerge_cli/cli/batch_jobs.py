@@ -32,6 +32,7 @@ _NOT_OF_JOBS = {
     "plan",
     "compare",
     "repeat",
+    "sort-inputs",
     "verbose",
     "quiet",
     "progress",
@@ -40,7 +41,7 @@ _NOT_OF_JOBS = {
     "help",
     "version",
 }
-"""Options that jobs do not take: the batch has them, or a key of the job file stands for them."""
+"""Options that jobs do not take: the batch or a key of the job file has them, or they do more than one job."""
 _SHARED = {"memory", "threads", "buffer-size", "parallel"}
 """Options whose settings go to the batch, which shares them out among its jobs."""
 _FILES: Mapping[str, FileUse] = {"file": "read", "folder": "place"}
