@@ -27,7 +27,6 @@ from gpumerge_cli.engine.writers import HalfWrittenError, Merged
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.launch import SortPolicy
 from gpumerge_cli.native.calls import ChunkWorker, Disordered
-from gpumerge_cli.native.joins import JoinWorker
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
 
@@ -173,8 +172,8 @@ class Slot:
         if written is not None:
             done.counts[:] = map(operator.add, done.counts, merged.counts)
             done.dropped += merged.dropped
-            if isinstance(merged, JoinWorker):
-                done.changed += merged.changed
+            if self._caller is not None:
+                done.changed += self._caller.changed
             done.written += written
             done.nbytes += piece.nbytes
             done.largest = max(done.largest, piece.nbytes)
