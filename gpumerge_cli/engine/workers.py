@@ -132,7 +132,7 @@ class Slot:
     def do(self, task: Task) -> TaskResult:
         """Carry out the task, in pieces where the device has no memory for it as a whole. Raises UnfinishedError."""
         setup, work = self._setup, self._work
-        done = TaskResult([0] * len(task.chunk.ranges), part=task.position.part)
+        done = TaskResult(counts=[0] * len(task.chunk.ranges), part=task.position.part)
         if work.checks:
             return self._checked(task, done)
         pieces = deque([task.chunk])
