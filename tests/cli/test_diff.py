@@ -227,6 +227,22 @@ def test_unsorted_inputs_are_sorted_first(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["new.csv", "old.csv", "out"]
 
 
+@pytest.mark.parametrize(
+    ("old", "message"),
+    [
+        (_OLD + "2,e,x\n", "old.csv (sorted):4: its key is that of the item ahead of it; "),
+        ("id,other\n1,a\n", "new.csv (sorted):1: its header 'id,name,seen' differs from that of "),
+    ],
+)
+def test_errors_about_sorted_inputs_name_them(
+    old: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, "--field", "id", "--sort-inputs", old=old) == 2
+    told = capfd.readouterr().err
+    assert f"{tmp_path}/{message}" in told
+    assert "gpumerge-" not in told
+
+
 def test_columns_are_ignored_by_number(tmp_path: Path) -> None:
     assert run(tmp_path, "-t", ",", "-k1,1n", "--ignore", "2,3", old="1,a,x\n", new="1,b,y\n", suffix="") == 0
     assert run(tmp_path, "-k1,1n", "--ignore", "2", old="1 a x\n", new="1 b\n", suffix="") == 1
