@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
@@ -30,7 +31,7 @@ class ChangedColumns:
         self._old, self._new = diff.marks[2:]
         self._end = inputs.order.end
         self._ignored = frozenset(diff.ignored)
-        self._names = [name.encode() for name in diff.names]
+        self._names = [name.encode("utf-8", "surrogateescape") for name in diff.names]
         self._order = text
         self._keys = line_keys(inputs.order)
 
@@ -48,11 +49,10 @@ class ChangedColumns:
     def _changes(self, old: bytes, new: bytes) -> Iterator[bytes]:
         fields, others = self._fields(old), self._fields(new)
         key = field_in(self._key(old, fields), _CSV)
-        for at in range(max(len(fields), len(others))):
-            one, other = (its[at] if at < len(its) else b"" for its in (fields, others))
-            if at not in self._ignored and (one != other or (at < len(fields)) != (at < len(others))):
+        for at, (one, other) in enumerate(zip_longest(fields, others)):
+            if at not in self._ignored and one != other:
                 name = self._names[at] if at < len(self._names) else b"%d" % (at + 1)
-                yield b",".join([key, *(field_in(text, _CSV) for text in (name, one, other))]) + b"\n"
+                yield b",".join([key, *(field_in(text or b"", _CSV) for text in (name, one, other))]) + b"\n"
 
     def _key(self, line: bytes, fields: Sequence[bytes]) -> bytes:
         keys = self._order.keys

@@ -248,6 +248,22 @@ def test_columns_are_ignored_by_number(tmp_path: Path) -> None:
     assert run(tmp_path, "-k1,1n", "--ignore", "2", old="1 a x\n", new="1 b\n", suffix="") == 1
 
 
+def test_a_header_with_a_prefix_keeps_it(tmp_path: Path) -> None:
+    words = ["-t", "\\t", "-k1,1n", "--header-prefix", "#", "--changes", str(tmp_path / "changes.csv")]
+    old, new = (f"##told\n#id\tv\tw\n1\ta\tx\n2\t{value}\tz\n" for value in "bc")
+    assert run(tmp_path, *words, "--ignore", "w", old=old, new=new, suffix=".vcf") == 1
+    assert (tmp_path / "out").read_text() == "##told\n#change\tid\tv\tw\n<\t2\tb\tz\n>\t2\tc\tz\n"
+    assert (tmp_path / "changes.csv").read_text() == "key,column,old,new\n2,v,b,c\n"
+
+
+def test_names_of_columns_may_be_any_bytes(tmp_path: Path) -> None:
+    old, new = (b"id,\xe9,w\n1,%b,x\n" % value for value in (b"a", b"b"))
+    changes = tmp_path / "changes.csv"
+    assert run(tmp_path, "--field", "id", "--changes", str(changes), old=old, new=new) == 1
+    assert changes.read_bytes() == b"key,column,old,new\n1,\xe9,a,b\n"
+    assert run(tmp_path, "--field", "id", "--ignore", os.fsdecode(b"\xe9"), old=old, new=new) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "old", "message"),
     [
