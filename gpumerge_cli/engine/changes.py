@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.line_keys import line_keys
 from gpumerge_cli.engine.task import Position
-from gpumerge_cli.engine.writers import Merged, SinkWriter
+from gpumerge_cli.engine.writers import Merged, SideBytes, SinkWriter
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.csv_dialect import Dialect, field_in
 from gpumerge_cli.formats.csv_joins import raw_fields
-from gpumerge_cli.measure import Span
 from gpumerge_cli.order.differences import Diff
 
 HEADER = b"key,column,old,new\n"
@@ -89,7 +87,8 @@ class ChangesWriter(SinkWriter):
         seen = _Seen(merged, self._columns)
         written = super().put(turn, position, seen, last=last)
         if written is not None:
-            more = self._changes.put(turn, position, _Text(seen.rows, merged.spans), last=last)
+            rows = b"".join(seen.rows)
+            more = self._changes.put(turn, position, SideBytes(rows, len(rows), merged.spans), last=last)
             with self._lock:
                 self.nbytes += more or 0
         return written
@@ -124,23 +123,3 @@ class _Seen:
         for piece in self._merged.outputs():
             self.rows.append(self._columns.rows(bytes(piece)))
             yield piece
-
-
-@dataclass
-class _Text:
-    """Rows as a result of their own. See Merged."""
-
-    rows: list[bytes]
-    spans: list[Span]
-    dropped: int = 0
-
-    @property
-    def counts(self) -> list[int]:
-        return [0]
-
-    @property
-    def merged_bytes(self) -> int:
-        return sum(map(len, self.rows))
-
-    def outputs(self) -> Iterable[Bytes]:
-        return [b"".join(self.rows)]
