@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 else:
 
-    def dataclass(kind=None, /, *, frozen=False, eq=True, unsafe_hash=False):
+    def dataclass(kind=None, /, *, frozen=False, eq=True, unsafe_hash=False, kw_only=False):
         """The standard library's, for these arguments."""
 
         def made(kind):
-            return _made(kind, frozen, eq, unsafe_hash or (eq and frozen))
+            return _made(kind, frozen, eq, unsafe_hash or (eq and frozen), kw_only)
 
         return made if kind is None else made(kind)
 
@@ -48,6 +48,8 @@ def field_names(kind: type[Any]) -> tuple[str, ...]:
 class _Field:
     """A field. default: ... if there is none."""
 
+    kw_only = False
+
     def __init__(self, default: Any, factory: Callable[[], Any] | None, init: bool, compare: bool, shown: bool) -> None:
         self.default, self.factory, self.init, self.compare, self.shown = default, factory, init, compare, shown
 
@@ -68,7 +70,7 @@ class _Standard:
         return found
 
 
-def _made(kind: Any, frozen: bool, eq: bool, hashed: bool) -> Any:
+def _made(kind: Any, frozen: bool, eq: bool, hashed: bool, kw_only: bool) -> Any:
     fields: dict[str, _Field] = {}
     for base in reversed(kind.__mro__[1:]):
         fields |= base.__dict__.get("_fields_", {})
@@ -77,6 +79,7 @@ def _made(kind: Any, frozen: bool, eq: bool, hashed: bool) -> Any:
             continue
         given = kind.__dict__.get(name, ...)
         fields[name] = given if isinstance(given, _Field) else _Field(given, None, init=True, compare=True, shown=True)
+        fields[name].kw_only = kw_only
         if given is not fields[name]:
             continue
         if given.default is ...:
@@ -109,6 +112,7 @@ def _compiled_init(kind: Any) -> Any:
     # Not by the object's __dict__: objects whose __dict__ was looked at have slower attributes from then on.
     known: dict[str, Any] = {"_set": object.__setattr__}
     taken, lines = ["self"], [" pass"]
+    named: list[str] = []
     for name, one in kind._fields_.items():
         value = name
         if one.factory is not None:
@@ -119,11 +123,11 @@ def _compiled_init(kind: Any) -> Any:
         known[f"_{name}"] = ... if one.factory is not None else one.default
         if one.init:
             has_default = one.factory is not None or one.default is not ...
-            taken.append(f"{name}=_{name}" if has_default else name)
+            (named if one.kw_only else taken).append(f"{name}=_{name}" if has_default else name)
         lines.append(f" _set(self, {name!r}, {value if one.init or one.factory else f'_{name}'})")
     if hasattr(kind, "__post_init__"):
         lines.append(" self.__post_init__()")
-    exec(f"def __init__({', '.join(taken)}):\n" + "\n".join(lines), known)
+    exec(f"def __init__({', '.join([*taken, *['*'] * bool(named), *named])}):\n" + "\n".join(lines), known)
     return known["__init__"]
 
 

@@ -63,9 +63,10 @@ class FileChunk:
 
     def as_dict(self) -> dict[str, Any]:
         """The chunk as plain values, for JSON."""
-        if not self.in_rows:
-            return Chunk(self.ranges, self.offset).as_dict() | {"nbytes": self.nbytes}
-        return {"rank": self.offset, "items": self.nbytes, "item_ranges": [list(one) for one in self.ranges]}
+        ranges = [list(one) for one in self.ranges]
+        if self.in_rows:
+            return {"rank": self.offset, "items": self.nbytes, "item_ranges": ranges}
+        return {"offset": self.offset, "nbytes": self.nbytes, "ranges": ranges}
 
 
 AnyChunk = TypeVar("AnyChunk", Chunk, FileChunk)

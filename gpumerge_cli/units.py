@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.urls import redacted
@@ -93,6 +94,11 @@ def in_short(text: str) -> str:
     """The same without quotes. A password of an address is left out, which could not be known by a part of it."""
     text = redacted(text)
     return visible(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}...")
+
+
+def values_of_switch(words: Sequence[str]) -> str:
+    """The values of a switch in a message: true, false and these words, if it takes any."""
+    return ", ".join(["true", "false", *map(repr, words)]) if words else "true or false"
 
 
 def visible_lines(text: str) -> str:

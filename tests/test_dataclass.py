@@ -49,6 +49,13 @@ class Same:
     value: int
 
 
+@own.dataclass(frozen=True, kw_only=True)
+class Named(Base):
+    """Has a field that is given by name."""
+
+    third: int
+
+
 def test_fields_come_from_bases_and_have_defaults() -> None:
     made = Derived(1, third=(2,))
     assert (made.first, made.second, made.third, made.fourth, made.doubled) == (1, "two", (2,), [], 2)
@@ -81,6 +88,15 @@ def test_wrong_arguments_are_refused(given: tuple[Any, ...], named: dict[str, An
     for _ in range(2):  # the first call compiles
         with pytest.raises(TypeError):
             Base(*given, **named)
+
+
+def test_fields_given_by_name_have_no_place() -> None:
+    made: Any = Named
+    assert vars(made(1, third=3)) == {"first": 1, "second": "two", "third": 3}
+    assert own.replace(made(1, third=3), third=4) == made(1, "two", third=4)
+    for given in ((1, "two", 3), (1,)):
+        with pytest.raises(TypeError):
+            made(*given)
 
 
 def test_they_are_shown_without_secrets() -> None:

@@ -16,6 +16,7 @@ from gpumerge_cli.formats.naming import read_names
 from gpumerge_cli.formats.part_names import FIELD, part_names
 from gpumerge_cli.secret_values import conceal
 from gpumerge_cli.suggestions import did_you_mean
+from gpumerge_cli.units import values_of_switch
 
 JOB_KEYS = ("name", "operation", "inputs", "output")
 _PARTS = "parts"
@@ -244,9 +245,8 @@ def option_values(key: str, value: Any, option: JobOption) -> list[JobValue] | N
     values = value if option.kind == "list" and isinstance(value, list) else [value]
     if option.kind == "switch":
         if not isinstance(value, bool) and value not in option.words:
-            known = "".join(f", {word!r}" for word in option.words)
-            known = f"true, false{known}" if known else "true or false"
-            raise UsageError(f"{key} is {known}, not {_shown(value)}", way_out=f"write {key} = true")
+            what = f"{key} is {values_of_switch(option.words)}, not {_shown(value)}"
+            raise UsageError(what, way_out=f"write {key} = true")
     elif any(isinstance(each, bool) or not isinstance(each, str | int | float) for each in values):
         raise UsageError(f"{key} takes a value, not {_shown(value)}", way_out="write a number or a text")
     return values

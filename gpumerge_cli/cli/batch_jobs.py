@@ -32,6 +32,7 @@ _NOT_OF_JOBS = {
     "plan",
     "compare",
     "repeat",
+    "sort-inputs",
     "verbose",
     "quiet",
     "progress",
@@ -40,7 +41,7 @@ _NOT_OF_JOBS = {
     "help",
     "version",
 }
-"""Options that jobs do not take: the batch has them, or a key of the job file stands for them."""
+"""Options that jobs do not take: the batch or a key of the job file has them, or they do more than one job."""
 _SHARED = {"memory", "threads", "buffer-size", "parallel"}
 """Options whose settings go to the batch, which shares them out among its jobs."""
 _FILES: Mapping[str, FileUse] = {"file": "read", "folder": "place"}
@@ -109,12 +110,11 @@ def _options(operation: str) -> dict[str, JobOption]:
         kind: Literal["list", "value", "switch"] = "list" if row.multiple else "value" if row.takes_value else "switch"
         off = None if row.takes_value or operation == "sort" else row.off or f"no-{row.name}"
         file: FileUse | None = ("report" if row.neutral else "written") if row.written else _FILES.get(row.kind)
+        if row.name == "files0-from":  # whose names are inputs
+            file = None
         bare = str(row.implied) if row.value_is_optional else ""
         words = () if row.takes_value else row.choices
-        option = JobOption(
-            kind, off, None if row.name == "files0-from" else file, bare, words
-        )  # whose names are inputs
-        found |= dict.fromkeys((row.name, *row.aliases), option)
+        found |= dict.fromkeys((row.name, *row.aliases), JobOption(kind, off, file, bare, words))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpumerge_cli.cli.options.groups import FORMAT_SWITCHES, OrderOptions
 from gpumerge_cli.cli.options.typed import JoinOptions
@@ -11,7 +11,10 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.format import Format
     from gpumerge_cli.formats.items import Certainty
+
+_Order = TypeVar("_Order", bound=OrderOptions)
 
 COLUMN_OPTIONS = (*FORMAT_SWITCHES, "format", "schema")
 """The options that may give a format with columns."""
@@ -61,24 +64,35 @@ def requested_columns(options: OrderOptions | JoinOptions, files: Sequence[str])
 
 def are_tables(options: OrderOptions | JoinOptions, files: Sequence[str]) -> bool:
     """Whether files are tables, whose columns have names without a header: by --format, else by the suffix of one."""
-    from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, holds_rows
+    from gpumerge_cli.formats.kinds.lookup import holds_rows
 
     if options.format is not None or options.given_format_switch:
         return options.format is not None and holds_rows(options.format)
-    ones = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
-    return any(one is not None and one.holds == "rows" for one in ones)
+    return any(one is not None and one.holds == "rows" for _, one in formats_by_suffix(files))
+
+
+def without_schema_of_tables(options: _Order, files: Sequence[str]) -> _Order:
+    """The options for keys of `files`: a schema of tables asks for no columns of text."""
+    if options.schema != "same" and are_tables(options, files):
+        return options.changed(schema="same")
+    return options
+
+
+def formats_by_suffix(files: Sequence[str]) -> list[tuple[str, Format | None]]:
+    """The names of `files`, but for standard input, each with the format that its suffix gives."""
+    from gpumerge_cli.formats.compressed import suffix_of
+    from gpumerge_cli.formats.kinds.lookup import format_of_suffix
+
+    return [(name, format_of_suffix(suffix_of(name))) for name in files if name != "-"]
 
 
 def columns_by_suffix(options: OrderOptions | JoinOptions, files: Sequence[str]) -> FormatChoice:
     """The format with columns that the suffix of one of `files` gives, if no option names a format."""
     if options.format is not None:
         return FormatChoice()
-    from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_columns
+    from gpumerge_cli.formats.kinds.lookup import names_columns
 
-    ones = [format_of_suffix(suffix_of(name)) for name in files if name != "-"]
-    names = [one.name for one in ones if one is not None and names_columns(one.name)]
+    names = [one.name for _, one in formats_by_suffix(files) if one is not None and names_columns(one.name)]
     return FormatChoice(names[0], "requested") if names else FormatChoice()
 
 
@@ -89,13 +103,12 @@ def named_by_path(options: OrderOptions | JoinOptions, files: Sequence[str]) -> 
     """
     if options.given_format_switch:
         return FormatChoice()
-    from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, names_paths
+    from gpumerge_cli.formats.kinds.lookup import names_paths
 
     if options.format is not None:
         return FormatChoice(options.format) if names_paths(options.format) else FormatChoice()
-    ones = [(name, format_of_suffix(suffix_of(name))) for name in files if name != "-"]
-    name, found = next(((name, one) for name, one in ones if one is not None and one.named_by_path), ("", None))
+    ones = [(name, one) for name, one in formats_by_suffix(files) if one is not None and one.named_by_path]
+    name, found = next(iter(ones), ("", None))
     if found is None:
         return FormatChoice()
     if binary := binary_by_suffix(files):

@@ -13,9 +13,10 @@ from gpumerge_cli.cli.job_parts import items_of
 from gpumerge_cli.cli.options.typed import DiffOptions
 from gpumerge_cli.cli.perform import check_report_place
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.urls import shown
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
@@ -72,7 +73,13 @@ def _sorted_inputs(job: Job, options: DiffOptions) -> Iterator[Job]:
         names = tuple(os.path.join(made, f"{kind}{suffix_of(name)}") for kind, name in pairs)
         for name, output in zip(job.inputs, names, strict=True):
             run_job(replace(job, inputs=(name,), operation=Operation("sort"), output=Destination(output)))
-        yield replace(job, inputs=names, items=items_of(options, names))
+        try:
+            yield replace(job, inputs=names, items=items_of(options, names))
+        except GpumergeError as error:  # about a copy, whose name says nothing
+            for name, copy in zip(job.inputs, names, strict=True):
+                error.where = error.where.replace(copy, f"{shown(name)} (sorted)")
+                error.what = error.what.replace(copy, shown(name))
+            raise
 
 
 def _write(difference: Difference) -> None:

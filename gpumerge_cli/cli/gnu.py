@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
-from gpumerge_cli.cli.chosen_format import COLUMN_OPTIONS, are_tables, gives_columns
+from gpumerge_cli.cli.chosen_format import COLUMN_OPTIONS, gives_columns, without_schema_of_tables
 from gpumerge_cli.cli.fields import SelectedKeys, find_keys
 from gpumerge_cli.cli.gnu_values import match_word, parse_separator
 from gpumerge_cli.cli.keyspec import (
@@ -186,9 +186,7 @@ class _Reading:
         elif options.files0_from is None and not files:
             files = ("-",)
         options = without_line_settings(options, files)
-        schema = options.schema
-        if are_tables(options, files):
-            options = options.changed(schema="same")
+        schema, options = options.schema, without_schema_of_tables(options, files)
         keys = find_keys(options, files, separator, self.keys)
         letters = options.letters | self.sort_words
         order = line_order(

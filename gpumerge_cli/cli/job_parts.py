@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from gpumerge_cli.cli.chosen_format import are_tables, chosen_format, requested_columns
+from gpumerge_cli.cli.chosen_format import chosen_format, requested_columns, without_schema_of_tables
 from gpumerge_cli.cli.fields import SelectedKeys, find_keys, header_prefix
 from gpumerge_cli.cli.gnu_values import parse_separator
 from gpumerge_cli.cli.key_sources import with_parameters
@@ -73,9 +73,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
     from gpumerge_cli.formats.items import Items
 
     options = without_line_settings(options, files)
-    schema = options.schema
-    if are_tables(options, files):
-        options = options.changed(schema="same")
+    schema, options = options.schema, without_schema_of_tables(options, files)
     separator = None if options.field_separator is None else parse_separator(options.field_separator)
     written = options.key if requested_columns(options, files).name else [*map(parse_key, options.key)]
     keys = find_keys(options, files, separator, written)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.chosen_format import FormatChoice
+from gpumerge_cli.cli.chosen_format import FormatChoice, formats_by_suffix
 from gpumerge_cli.cli.columns import column_names
 from gpumerge_cli.cli.fields import path_keys
 from gpumerge_cli.cli.job_parts import kinds_of
@@ -54,12 +54,9 @@ def of_tables(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
 
 def _refuse_others(options: JoinOptions, names: Sequence[str]) -> None:
     """Raise UsageError for a file whose suffix says that it is no table."""
-    from gpumerge_cli.formats.compressed import suffix_of
-    from gpumerge_cli.formats.kinds.lookup import format_of_suffix
-
     if options.format is not None:
         return
-    found = [(name, format_of_suffix(suffix_of(name))) for name in names if name != "-"]
+    found = formats_by_suffix(names)
     table = next(name for name, one in found if one is not None and one.holds == "rows")
     other = next(((name, one) for name, one in found if one is None or one.holds != "rows"), None)
     if other is not None:

@@ -20,6 +20,7 @@ from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.errors import DisorderError, GpumergeError, UsageError
 from gpumerge_cli.secret_values import conceal
 from gpumerge_cli.suggestions import nearest, without_value
+from gpumerge_cli.units import values_of_switch
 from gpumerge_cli.urls import is_url
 
 _NUMBER = re.compile(r"[0-9.^*,%]+ ?[A-Za-z]{0,3}")
@@ -269,7 +270,8 @@ def _from_toml(option: Option, setting: Setting) -> SetValue:
     read: list[str | int] = []
     for value in values:
         if option.kind == "flag":
-            fits, expected, example = isinstance(value, bool) or value in option.choices, _switched(option), "true"
+            fits = isinstance(value, bool) or value in option.choices
+            expected, example = values_of_switch(option.choices), "true"
         elif option.kind in ("number", "files"):
             fits, expected, example = type(value) is int, "a whole number", "1"
         else:
@@ -284,11 +286,6 @@ def _from_toml(option: Option, setting: Setting) -> SetValue:
             raise UsageError(f"{setting.name} holds a NUL", where=setting.source, way_out="leave it out")
         read.append(str(value) if option.kind == "text" else value)
     return read if option.multiple else read[0]
-
-
-def _switched(option: Option) -> str:
-    """The values of a switch in words."""
-    return ", ".join(["true", "false", *map(repr, option.choices)]) if option.choices else "true or false"
 
 
 def _shown(value: object) -> str:

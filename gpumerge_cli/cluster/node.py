@@ -143,7 +143,9 @@ class _OpenRun:
         """
         known = (self.shipment.finished_runs or {}).get(task.position.part)
         if known is not None and isinstance(self.writer, RunFileWriter) and self.writer.has(task.position.part, known):
-            return TaskResult(list(known.counts), written=known.size, nbytes=task.nbytes, part=task.position.part), ""
+            return TaskResult(
+                counts=list(known.counts), written=known.size, nbytes=task.nbytes, part=task.position.part
+            ), ""
         self.writer.begin(task.position)
         assert self._setup is not None, "it is open"
         result = self._setup.do(task)
@@ -214,7 +216,7 @@ def do_all(packed: PackedShipment, tasks: Sequence[Task]) -> list[Reply]:
 def do(packed: PackedShipment, task: Task) -> Reply:
     """Do a task of a run. Errors of this program come as a part of the answer, all others as they are."""
     began, start = time.time(), time.perf_counter()
-    result = TaskResult([0] * len(task.chunk.ranges), part=task.position.part)
+    result = TaskResult(counts=[0] * len(task.chunk.ranges), part=task.position.part)
     answer = Reply(result, worker_name(), began, 0.0)
     try:
         with _open_run(packed) as open_run:

@@ -42,7 +42,9 @@ class RowRuns:
         pieces = sorted_pieces(batches, first.table.schema, first.form, self._order, self._sort)  # type: ignore[arg-type]
         run = _Run(counts, spans, pieces)
         writer.put(task.turn, task.position, run, last=True)
-        return TaskResult(counts, written=run.merged_bytes, nbytes=task.nbytes, spans=spans, part=task.position.part)
+        return TaskResult(
+            counts=counts, written=run.merged_bytes, nbytes=task.nbytes, spans=spans, part=task.position.part
+        )
 
 
 class _Run:

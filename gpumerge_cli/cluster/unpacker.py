@@ -52,7 +52,7 @@ class Unpacker:
         finally:
             path.unlink(missing_ok=True)
         spans = [Span("decompress", time.perf_counter() - start, nbytes)]
-        return TaskResult([0], written=nbytes, nbytes=task.nbytes, spans=spans, part=number), tag
+        return TaskResult(counts=[0], written=nbytes, nbytes=task.nbytes, spans=spans, part=number), tag
 
     def _check_running(self, share: float) -> None:
         if self.writer.is_over(0):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.line_keys import line_keys
 from gpumerge_cli.engine.task import Position
-from gpumerge_cli.engine.writers import Merged, SinkWriter
+from gpumerge_cli.engine.writers import Merged, SideBytes, SinkWriter
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.csv_dialect import Dialect, field_in
 from gpumerge_cli.formats.csv_joins import raw_fields
-from gpumerge_cli.measure import Span
 from gpumerge_cli.order.differences import Diff
 
 HEADER = b"key,column,old,new\n"
@@ -30,7 +29,7 @@ class ChangedColumns:
         self._old, self._new = diff.marks[2:]
         self._end = inputs.order.end
         self._ignored = frozenset(diff.ignored)
-        self._names = [name.encode() for name in diff.names]
+        self._names = [name.encode("utf-8", "surrogateescape") for name in diff.names]
         self._order = text
         self._keys = line_keys(inputs.order)
 
@@ -48,11 +47,10 @@ class ChangedColumns:
     def _changes(self, old: bytes, new: bytes) -> Iterator[bytes]:
         fields, others = self._fields(old), self._fields(new)
         key = field_in(self._key(old, fields), _CSV)
-        for at in range(max(len(fields), len(others))):
-            one, other = (its[at] if at < len(its) else b"" for its in (fields, others))
-            if at not in self._ignored and (one != other or (at < len(fields)) != (at < len(others))):
+        for at, (one, other) in enumerate(zip_longest(fields, others)):
+            if at not in self._ignored and one != other:
                 name = self._names[at] if at < len(self._names) else b"%d" % (at + 1)
-                yield b",".join([key, *(field_in(text, _CSV) for text in (name, one, other))]) + b"\n"
+                yield b",".join([key, *(field_in(text or b"", _CSV) for text in (name, one, other))]) + b"\n"
 
     def _key(self, line: bytes, fields: Sequence[bytes]) -> bytes:
         keys = self._order.keys
@@ -89,7 +87,8 @@ class ChangesWriter(SinkWriter):
         seen = _Seen(merged, self._columns)
         written = super().put(turn, position, seen, last=last)
         if written is not None:
-            more = self._changes.put(turn, position, _Text(seen.rows, merged.spans), last=last)
+            rows = b"".join(seen.rows)
+            more = self._changes.put(turn, position, SideBytes(rows, len(rows), merged.spans), last=last)
             with self._lock:
                 self.nbytes += more or 0
         return written
@@ -124,23 +123,3 @@ class _Seen:
         for piece in self._merged.outputs():
             self.rows.append(self._columns.rows(bytes(piece)))
             yield piece
-
-
-@dataclass
-class _Text:
-    """Rows as a result of their own. See Merged."""
-
-    rows: list[bytes]
-    spans: list[Span]
-    dropped: int = 0
-
-    @property
-    def counts(self) -> list[int]:
-        return [0]
-
-    @property
-    def merged_bytes(self) -> int:
-        return sum(map(len, self.rows))
-
-    def outputs(self) -> Iterable[Bytes]:
-        return [b"".join(self.rows)]

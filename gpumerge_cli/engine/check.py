@@ -259,7 +259,7 @@ class DisorderSearch:
         pieces = [Chunk((block,), block[0]) for block in blocks]
         work = Pass(self.job, action, (source,), order, self.mean_bytes, NullWriter(), pieces=pieces, advance=advance)
         if not pieces:
-            return Outcome([0])
+            return Outcome(counts=[0])
         if advance is not None:  # what ends the check need not wait for the first block
             advance(0, source.size)
         return run_pass(work, self.team.ready(work), self.clock)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.margins import ahead_of_names, with_first_column
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.line_source import LineSource
@@ -37,24 +38,22 @@ def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff,
     if request.ignored or request.changes is not None:
         sources = [source for source in inputs.sources if isinstance(source, LineSource)]
         inputs.layout.format.check_join(sources, text, b"")
-        names = columns_of_inputs(inputs)
+        names = _names_of_columns(inputs)
         ignored = tuple(_field_of(word, names) for word in request.ignored)
-    named = inputs.layout.format.named(CHANGE_TITLE, MARKS, inputs.head, inputs.order, inputs.written)
-    assert named is not None, "all formats of lines have such a column"
+    found = with_first_column(CHANGE_TITLE, MARKS, inputs)
+    assert found is not None, "all formats of lines have such a column"
+    marks, marked = found
     orders = (inputs.order, inputs.order)
-    return (
-        Diff(request.shows, orders, named.names, ignored, changes=request.changes, names=names),
-        replace(inputs, new_head=named.head, written=named.written),
-    )
+    return Diff(request.shows, orders, marks, ignored, changes=request.changes, names=names), marked
 
 
-def columns_of_inputs(inputs: Inputs) -> tuple[str, ...]:
-    """The names in the last line of the header; () without a header."""
-    items, line = inputs.layout.items, inputs.head.rstrip(b"\r\n\0")
-    if not items.header or not line:
+def _names_of_columns(inputs: Inputs) -> tuple[str, ...]:
+    """The names in the last line of the header; () without such a line. Bytes that are not UTF-8 are surrogates."""
+    line = ahead_of_names(inputs)[1].rstrip(b"\r\n\0")
+    if not inputs.layout.items.header or not line:
         return ()
-    line = line.split(inputs.order.end)[-1]
-    return tuple(name.decode("utf-8", "replace") for name in inputs.layout.format.fields_of_header(line, items))
+    fields = inputs.layout.format.fields_of_header(line.split(inputs.order.end)[-1], inputs.layout.items)
+    return tuple(name.decode("utf-8", "surrogateescape") for name in fields)
 
 
 def _field_of(word: str, names: Sequence[str]) -> int:

@@ -51,8 +51,8 @@ class HeadsWorker:
         finally:
             merged.close()
         return TaskResult(
-            counts,
-            dropped,
+            counts=counts,
+            dropped=dropped,
             written=end,
             nbytes=task.nbytes,
             largest=merged.largest,

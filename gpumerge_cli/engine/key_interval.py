@@ -24,9 +24,8 @@ def chunk_within(inputs: Inputs, keys: KeyInterval) -> Chunk:
     that a source is not in order.
     """
     search = _search(inputs)
-    edges = [None if text is None else search.parsed(text, option) for option, text in
-             (("--from", keys.start), ("--to", keys.stop))]  # fmt: skip
-    start, stop = edges
+    start = None if keys.start is None else search.parsed(keys.start, "--from")
+    stop = None if keys.stop is None else search.parsed(keys.stop, "--to")
     if start is not None and stop is not None and search.goes_behind(start, stop):
         raise UsageError(f"--from '{keys.start}' goes behind --to '{keys.stop}' in the order", way_out="swap them")
     low = [0] * len(inputs.sources) if start is None else search.ahead(start)

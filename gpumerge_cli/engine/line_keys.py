@@ -56,7 +56,7 @@ class LineKeys:
         keys = enumerate(self._rules.keys)
         return format_fields([self._format_key(key, self._key(number, key, line)) for number, key in keys])
 
-    def parse(self, text: str, option: str = "--of", *, fewer: bool = False) -> KeyTexts:
+    def parse(self, text: str, option: str, *, fewer: bool = False) -> KeyTexts:
         """The keys that a text states. Raises UsageError. Warns of a text in place of a number.
 
         option: has the text. fewer: the first ones of several keys are enough.

@@ -63,7 +63,7 @@ class Local:
             assert output is not None
             # A device may take a while to start; meanwhile room is taken.
             output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
-            # No GPU has been measured on counts of files.
+            # No GPU has some of the rules for equal items, or has been measured on counts of files.
             of_cpu = job.operation.margin is not None or job.operation.equals.is_for_cpu
             backend = "cpu" if of_cpu and on.backend == "auto" else on.backend
             alone = select_for_sort(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from gpumerge_cli.dataclass import replace
@@ -22,7 +23,7 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         return margin, inputs
     format, name = inputs.layout.format, inputs.sources[0].name
     if margin.count is not None:
-        comments, head = _ahead_of_names(inputs)
+        comments, head = ahead_of_names(inputs)
         column = format.counted(margin, head, inputs.order, inputs.written)
         if column is None:
             what = f"--count has no place in this file, which is {format.word}"
@@ -38,8 +39,7 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
 def _named(margin: Margin, title: str, inputs: Inputs) -> tuple[Margin, Inputs]:
     """The same with a column of the names of inputs."""
     layout, names = inputs.layout, [source.name for source in inputs.sources]
-    comments, head = _ahead_of_names(inputs)
-    found = layout.format.named(title, names, head, inputs.order, inputs.written)
+    found = with_first_column(title, names, inputs)
     if found is None:
         what = f"--source has no place in this file, which is {layout.format.word}"
         raise UsageError(what, where=names[0], way_out="leave it out, or convert the files")
@@ -48,8 +48,20 @@ def _named(margin: Margin, title: str, inputs: Inputs) -> tuple[Margin, Inputs]:
     if title != TITLE and not layout.items.header and not layout.format.has_titles:
         what = f"--source={title}: the files have no header, which would name the column"
         raise UsageError(what, way_out="write --source alone, or say how many lines the header has by --header")
-    inputs = replace(inputs, new_head=comments + found.head, written=found.written)
-    return replace(margin, names=found.names), inputs
+    texts, inputs = found
+    return replace(margin, names=texts), inputs
+
+
+def with_first_column(title: str, values: Sequence[str], inputs: Inputs) -> tuple[tuple[bytes, ...], Inputs] | None:
+    """For each value the bytes that write it ahead of an item, and the inputs with this column ahead of the others.
+
+    None if the format of the inputs has no such column.
+    """
+    comments, head = ahead_of_names(inputs)
+    found = inputs.layout.format.named(title, values, head, inputs.order, inputs.written)
+    if found is None:
+        return None
+    return found.names, replace(inputs, new_head=comments + found.head, written=found.written)
 
 
 def _comments(inputs: Inputs) -> tuple[bytes, bytes]:
@@ -64,7 +76,7 @@ def _comments(inputs: Inputs) -> tuple[bytes, bytes]:
     return comments, inputs.head[len(comments) :]
 
 
-def _ahead_of_names(inputs: Inputs) -> tuple[bytes, bytes]:
+def ahead_of_names(inputs: Inputs) -> tuple[bytes, bytes]:
     """The part of a header ahead of the names of columns, and these; b"" if no line names columns.
 
     The prefix of a line of columns belongs to the former, so that the line begins with it in the output, too.

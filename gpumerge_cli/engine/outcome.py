@@ -78,7 +78,7 @@ class WorkerLog:
             report.nbytes += nbytes
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Outcome(TaskResult):
     """The outcome of a pass or of all passes of a job: that of its tasks, and who did them."""
 

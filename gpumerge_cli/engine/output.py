@@ -73,7 +73,7 @@ class Output:
         self.sinks: list[Sink] = []
         self._counts: Sink | None = None
         self._changes: ChangesWriter | None = None
-        self._all: list[Sink] = []  # with the counts
+        self._all: list[Sink] = []  # with that of counts or changes
         self._threads = job.resources.threads
         self._reserved: Sequence[int] = ()
         known, margin = job.operation.equals.keeps_all, job.operation.margin
@@ -130,7 +130,7 @@ class Output:
         """Whether writes may come in any order."""
 
     def writer(self, *, planned: bool, start: int = 0) -> SinkWriter:
-        """A writer of items to the sinks, and of counts to theirs. planned, start: see SinkWriter."""
+        """A writer of items to the sinks, and of counts or changes to theirs. planned, start: see SinkWriter."""
         if self._changes is not None:
             return self._changes
         margin = self._operation.margin

@@ -186,7 +186,7 @@ class _Search:
         """The item, or the keys, that a text states."""
         with stated("--of", text):
             if self.keys is not None:
-                return self.keys.parse(text)
+                return self.keys.parse(text, "--of")
             return parse_item(text, self._inputs.order, self._inputs.layout.format)
 
     def rank_of(self, quantile: str) -> int:

@@ -63,7 +63,7 @@ class PartTotal:
     nbytes: int = 0
 
 
-@dataclass
+@dataclass(kw_only=True)
 class TaskResult:
     """The outcome of a task, or of several."""
 

@@ -33,7 +33,7 @@ class Tasks:
         self.work = work
         self.stopwatch = stopwatch
         self.waits = waits
-        self.outcome = Outcome([0] * len(work.sources))
+        self.outcome = Outcome(counts=[0] * len(work.sources))
         pieces = work.pieces
         if pieces is not None:
             cut: ChunkCutter = lambda nbytes: iter([[list(pieces)]])  # noqa: E731

@@ -100,7 +100,7 @@ class WholeWorker:
         try:
             return self._do(task)
         except DeviceError as error:
-            raise UnfinishedError(error, TaskResult([0] * len(task.chunk.ranges)), None) from error
+            raise UnfinishedError(error, TaskResult(counts=[0] * len(task.chunk.ranges)), None) from error
 
     def launch_info(self) -> LaunchInfo:
         """See Worker."""

@@ -27,7 +27,6 @@ from gpumerge_cli.engine.writers import HalfWrittenError, Merged
 from gpumerge_cli.errors import DeviceError, DeviceMemoryError
 from gpumerge_cli.launch import SortPolicy
 from gpumerge_cli.native.calls import ChunkWorker, Disordered
-from gpumerge_cli.native.joins import JoinWorker
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.plan import Chunk
 
@@ -133,7 +132,7 @@ class Slot:
     def do(self, task: Task) -> TaskResult:
         """Carry out the task, in pieces where the device has no memory for it as a whole. Raises UnfinishedError."""
         setup, work = self._setup, self._work
-        done = TaskResult([0] * len(task.chunk.ranges), part=task.position.part)
+        done = TaskResult(counts=[0] * len(task.chunk.ranges), part=task.position.part)
         if work.checks:
             return self._checked(task, done)
         pieces = deque([task.chunk])
@@ -173,8 +172,8 @@ class Slot:
         if written is not None:
             done.counts[:] = map(operator.add, done.counts, merged.counts)
             done.dropped += merged.dropped
-            if isinstance(merged, JoinWorker):
-                done.changed += merged.changed
+            if self._caller is not None:
+                done.changed += self._caller.changed
             done.written += written
             done.nbytes += piece.nbytes
             done.largest = max(done.largest, piece.nbytes)

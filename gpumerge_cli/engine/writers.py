@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from gpumerge_cli.backends.base import CountingWorkspace
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.task import Position
 from gpumerge_cli.errors import DeviceError
@@ -198,8 +198,8 @@ class CountingWriter(SinkWriter):
         written = super().put(turn, position, merged, last=last)
         if written is not None:
             counted = cast(CountingWorker | CountingWorkspace, merged)  # no others count
-            equals = _Equals([], 0, 8 * (sum(merged.counts) - merged.dropped), merged.spans, counted.equals())
-            self._counts.put(turn, position, equals, last=last)
+            nbytes = _COUNT_BYTES * (sum(merged.counts) - merged.dropped)
+            self._counts.put(turn, position, SideBytes(counted.equals(), nbytes, merged.spans), last=last)
         return written
 
     def stop(self) -> None:
@@ -230,17 +230,17 @@ class NumberedRowWriter(SinkWriter):
 
 
 @dataclass
-class _Equals:
-    """The numbers of equals of a chunk, as a result of its own. See Merged."""
+class SideBytes:
+    """Bytes for another sink that belong to the result of a chunk, as a result of their own. See Merged."""
 
-    counts: list[int]
-    dropped: int
+    data: Bytes
     merged_bytes: int
     spans: list[Span]
-    numbers: Bytes
+    counts: list[int] = field(default_factory=list)
+    dropped: int = 0
 
     def outputs(self) -> Iterable[Bytes]:
-        return [self.numbers]
+        return [self.data]
 
 
 class NullWriter:

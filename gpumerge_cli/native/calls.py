@@ -68,6 +68,8 @@ class ChunkWorker(Protocol):
     """The items of each source in the last chunk."""
     dropped: int
     """The number of those that were left out."""
+    changed: int
+    """The pairs of items of a diff that differ; 0 for other work. Counted as `outputs` is read."""
     merged_bytes: int
     """The bytes of its result. Negative if the result is made while `outputs` is read, and counted only then."""
     spans: list[Span]

@@ -52,7 +52,7 @@ class CpuChunkWorker:
 
     def __init__(self, chunks: Chunks, capacity: int) -> None:
         self.counts: list[int] = []
-        self.dropped = 0
+        self.dropped = self.changed = 0
         self.merged_bytes = 0  # of the last result
         self._items = 0
         self.spans: list[Span] = []

@@ -112,7 +112,7 @@ class KindReport:
 
 @dataclass(frozen=True)
 class Difference:
-    """The numbers of items that two inputs differ in."""
+    """The number of items in which two inputs differ, and of those that are the same."""
 
     added: int
     removed: int

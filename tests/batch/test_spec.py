@@ -215,6 +215,7 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         (f'[[job]]\n{GOOD.replace("merge", "sort")}parallel = 65', [(5, "more threads than all jobs have")]),
         (f'[[job]]\n{GOOD}report = "r.pdf"', [(5, "r.pdf")]),
         (f'[[job]]\n{GOOD}compare = true', [(5, "compare is not an option of jobs; leave it out")]),
+        (f'[[job]]\n{GOOD.replace("merge", "diff")}sort-inputs = true', [(5, "sort-inputs is not an option of jobs")]),
         (f'[[job]]\n{GOOD}plan = true', [(5, "plan is not an option of jobs; leave it out")]),
         (f'[[job]]\n{GOOD}quiet = true', [(5, "quiet is not an option of jobs; leave it out")]),
         (f'[[job]]\n{GOOD}month-sort = true\nnumeric-sort = true', [(6, "options -Mn are incompatible")]),

@@ -224,9 +224,41 @@ def test_unsorted_inputs_are_sorted_first(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["new.csv", "old.csv", "out"]
 
 
+@pytest.mark.parametrize(
+    ("old", "message"),
+    [
+        (_OLD + "2,e,x\n", "old.csv (sorted):4: its key is that of the item ahead of it; "),
+        ("id,other\n1,a\n", "new.csv (sorted):1: its header 'id,name,seen' differs from that of "),
+    ],
+)
+def test_errors_about_sorted_inputs_name_them(
+    old: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, "--field", "id", "--sort-inputs", old=old) == 2
+    told = capfd.readouterr().err
+    assert f"{tmp_path}/{message}" in told
+    assert "gpumerge-" not in told
+
+
 def test_columns_are_ignored_by_number(tmp_path: Path) -> None:
     assert run(tmp_path, "-t", ",", "-k1,1n", "--ignore", "2,3", old="1,a,x\n", new="1,b,y\n", suffix="") == 0
     assert run(tmp_path, "-k1,1n", "--ignore", "2", old="1 a x\n", new="1 b\n", suffix="") == 1
+
+
+def test_a_header_with_a_prefix_keeps_it(tmp_path: Path) -> None:
+    words = ["-t", "\\t", "-k1,1n", "--header-prefix", "#", "--changes", str(tmp_path / "changes.csv")]
+    old, new = (f"##told\n#id\tv\tw\n1\ta\tx\n2\t{value}\tz\n" for value in "bc")
+    assert run(tmp_path, *words, "--ignore", "w", old=old, new=new, suffix=".vcf") == 1
+    assert (tmp_path / "out").read_text() == "##told\n#change\tid\tv\tw\n<\t2\tb\tz\n>\t2\tc\tz\n"
+    assert (tmp_path / "changes.csv").read_text() == "key,column,old,new\n2,v,b,c\n"
+
+
+def test_names_of_columns_may_be_any_bytes(tmp_path: Path) -> None:
+    old, new = (b"id,\xe9,w\n1,%b,x\n" % value for value in (b"a", b"b"))
+    changes = tmp_path / "changes.csv"
+    assert run(tmp_path, "--field", "id", "--changes", str(changes), old=old, new=new) == 1
+    assert changes.read_bytes() == b"key,column,old,new\n1,\xe9,a,b\n"
+    assert run(tmp_path, "--field", "id", "--ignore", os.fsdecode(b"\xe9"), old=old, new=new) == 0
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ class _Slow:
 
     def answers(self, seconds: float) -> list[tuple[Ticket, Reply | BaseException]]:
         found, self.detached = self.detached, []
-        return [(one, Reply(TaskResult([1], nbytes=1), "here", time.time(), 0.0)) for one in found]
+        return [(one, Reply(TaskResult(counts=[1], nbytes=1), "here", time.time(), 0.0)) for one in found]
 
     def cancel(self) -> None:
         pass

@@ -48,7 +48,7 @@ def merged(folder: Path, names: list[str], order: LineOrder, *, unique: bool, me
         job = Job(tuple(names), items, operation)
         work = replace(Pass.of(job, "heads", inputs, writer), pieces=[rest])
         worker = heads.HeadsWorker(work, memory)
-        ahead = Outcome([0] * len(names), rest=rest)
+        ahead = Outcome(counts=[0] * len(names), rest=rest)
         outcome = heads.combined_outcome(ahead, run_pass(work, LOCAL.host(job).ready_with([worker]), Clock()))
         sink.commit()
     return (folder / "out").read_bytes(), outcome

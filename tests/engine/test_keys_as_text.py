@@ -26,7 +26,7 @@ def test_keys_in_text_compare_as_lines_do(data: st.DataObject) -> None:
     for wanted in some:
         text = keys.format(wanted)
         assert text.isprintable()
-        found = keys.parse(text)
+        found = keys.parse(text, "--of")
         for line in some:
             expected = compare(line, wanted)
             assert (keys.compare(line, found) > 0) - (keys.compare(line, found) < 0) == (expected > 0) - (expected < 0)

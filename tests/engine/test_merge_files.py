@@ -259,7 +259,7 @@ def test_faults_are_one_line_and_leave_nothing(backend: Backend, write: Write, t
 def test_disorder_that_is_gone_when_it_is_looked_for(
     backend: Backend, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DisorderSearch, "outcome", lambda *arguments: Outcome([0]))
+    monkeypatch.setattr(DisorderSearch, "outcome", lambda *arguments: Outcome(counts=[0]))
     paths = [write("a.i32", np.array([2, 1], np.int32)), write("b.i32", np.zeros(2, np.int32))]
     with pytest.raises(InputError) as caught:
         merge(backend, paths, str(tmp_path / "out.i32"))

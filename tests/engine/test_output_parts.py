@@ -231,7 +231,7 @@ def test_items_that_are_missing_at_the_end_are_an_error(write: Write, tmp_path: 
     with open_inputs((name,), Items()) as inputs:
         output = Output((str(tmp_path / "o.i32"),), inputs, Job((name,)), [40])
         with pytest.raises(OutputError, match="9 items were to be written instead of 10"):
-            output.finish(Outcome([10], 0, 36, per_part={0: PartTotal(9, 36)}), durable=False)
+            output.finish(Outcome(counts=[10], written=36, per_part={0: PartTotal(9, 36)}), durable=False)
         output.abort()
     assert os.listdir(tmp_path) == ["a.i32"]
 
