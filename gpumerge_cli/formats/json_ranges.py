@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 
 from gpumerge_cli.buffers import Bytes
@@ -91,8 +90,7 @@ class JsonRanges(LineSource, RangedSource):
         try:
             made = convert(0)
         except InputError:
-            with suppress(IndexError):
-                convert(self._items_before(first))  # the same error, with its line
+            convert(self._items_before(first))  # the same error, with its line
             raise
         left_out = self._blank(first, made.blanks[0][0]) if made.blanks else None
         pairs = zip(made.types, self._job.images.keys, strict=True)
