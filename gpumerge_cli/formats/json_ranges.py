@@ -11,7 +11,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.json_faults import line_error
 from gpumerge_cli.formats.json_lines import JsonSource, items_of_range, json_items, json_key, value_order
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.formats.ranges import RangedSource, RangeItems
+from gpumerge_cli.formats.ranges import RangeItems, StoredSource
 from gpumerge_cli.native.json_values import JsonImages, lines_of_items
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder, Spelling
@@ -44,7 +44,7 @@ class JsonJob:
         raise InputError("the types of keys differ", where=lines[0].name, way_out="merge it when nothing writes to it")
 
 
-class JsonRanges(LineSource, RangedSource):
+class JsonRanges(LineSource, StoredSource):
     """The lines of a file, which become items as they are asked for. See RangedSource."""
 
     doubted = False
@@ -106,7 +106,7 @@ class JsonRanges(LineSource, RangedSource):
         )
 
     def stored(self, items: Bytes) -> Bytes:
-        """See RangedSource."""
+        """See StoredSource."""
         return lines_of_items(items, len(self._job.images.keys))
 
     def position_of(self, made: RangeItems, low: int, start: int) -> int:

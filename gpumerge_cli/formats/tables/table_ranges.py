@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.ranges import RangedSource, RangeItems
@@ -122,10 +121,6 @@ class TableRanges(RangedSource):
         """The rows of a range, in batches. Raises InputError."""
         table = self.table.again()
         return reading(self.name, rows_of_range(table, _batches_of(table, None), range(low, high)))
-
-    def stored(self, items: Bytes) -> Bytes:
-        """See RangedSource: rows are gathered, see Written."""
-        raise NotImplementedError
 
     def position_of(self, made: RangeItems, low: int, start: int) -> int:
         """See RangedSource."""
