@@ -17,7 +17,7 @@ from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import Position, Task, TaskResult
 from gpumerge_cli.engine.workers import PassSetup
 from gpumerge_cli.engine.writers import Merged, NullWriter, ResultWriter
-from gpumerge_cli.formats.ranges import RangedSource
+from gpumerge_cli.formats.ranges import RangedSource, StoredSource
 from gpumerge_cli.measure import Span
 from gpumerge_cli.plan import Chunk
 
@@ -52,7 +52,9 @@ class RangeSetup:
             if rows is not None:
                 stack.callback(rows.close)
                 ranged = replace(ranged, turn=0, position=Position(0, 0))
-            writer = rows or _StoredWriter(self._work.writer, sources[0], self._work.order.end)
+            writer = rows or self._work.writer
+            if isinstance(sources[0], StoredSource):
+                writer = _StoredWriter(writer, sources[0], self._work.order.end)
             work = replace(self._work, sources=[one.source for one in made], writer=writer)
             setup = PassSetup(work, self._backend, self._feed)
             stack.callback(setup.close)
@@ -72,7 +74,7 @@ class RangeSetup:
 class _StoredWriter(NullWriter):
     """Writes what the files hold of items. See ResultWriter."""
 
-    def __init__(self, writer: ResultWriter, source: RangedSource, end: bytes) -> None:
+    def __init__(self, writer: ResultWriter, source: StoredSource, end: bytes) -> None:
         super().__init__()
         self._writer = writer
         self._source = source

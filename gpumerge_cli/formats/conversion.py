@@ -45,10 +45,9 @@ def converted(name: str, layout: Layout, items: OutputItems, purpose: Purpose) -
     layout: of the first input. Reads the items. Raises InputError for items that are no rows, UsageError for a cluster.
     """
     other = _other_format(name, layout)
-    if other is None:
+    if other is None or not layout.format.gives_rows:
         return None
-    has_rows = type(layout.format).rows_of is not Format.rows_of
-    if layout.purpose.by_ranges and has_rows:
+    if layout.purpose.by_ranges:
         what = f"a cluster makes no {other.word} of {layout.format.word}"
         raise UsageError(what, where=name, way_out="leave --cluster out, or write the format of the inputs")
     try:

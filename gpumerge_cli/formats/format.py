@@ -87,6 +87,8 @@ class Format(ABC):
 
     takes_rows: bool = False
     """Whether rows can be written to files of it, as a table or as text."""
+    gives_rows: bool = False
+    """Whether `rows_of` makes rows of its items for files of another format."""
     has_titles: bool = False
     """Whether each item has the names of its fields, so that one more field has a name, too."""
     named_by_path: bool = False

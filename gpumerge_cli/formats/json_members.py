@@ -75,7 +75,8 @@ def named_lines(title: str, names: Sequence[str], head: bytes, written: Written)
     """See Format.named."""
     shown = _shown(written)
     texts = tuple(_json(name) + MARK for name in names)
-    return Named(texts, head, Written(replace(shown, ahead=(_json(title), *shown.ahead))))
+    column = _json(title, "write --source=NAME with another name")
+    return Named(texts, head, Written(replace(shown, ahead=(column, *shown.ahead))))
 
 
 def _shown(written: Written) -> LinesOfItems:
@@ -83,9 +84,9 @@ def _shown(written: Written) -> LinesOfItems:
     return written.shown
 
 
-def _json(text: str) -> bytes:
+def _json(text: str, way_out: str = "rename it, or name a link to it") -> bytes:
     try:
         return json.dumps(text, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         what = f"--source: {quoted_value(text)} is not UTF-8, which JSON is"
-        raise UsageError(what, way_out="rename it, or name a link to it") from None
+        raise UsageError(what, way_out=way_out) from None

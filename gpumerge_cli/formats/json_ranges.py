@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 
 from gpumerge_cli.buffers import Bytes
@@ -12,7 +11,7 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.json_faults import line_error
 from gpumerge_cli.formats.json_lines import JsonSource, items_of_range, json_items, json_key, value_order
 from gpumerge_cli.formats.line_source import LineSource
-from gpumerge_cli.formats.ranges import RangedSource, RangeItems
+from gpumerge_cli.formats.ranges import RangeItems, StoredSource
 from gpumerge_cli.native.json_values import JsonImages, lines_of_items
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder, Spelling
@@ -45,7 +44,7 @@ class JsonJob:
         raise InputError("the types of keys differ", where=lines[0].name, way_out="merge it when nothing writes to it")
 
 
-class JsonRanges(LineSource, RangedSource):
+class JsonRanges(LineSource, StoredSource):
     """The lines of a file, which become items as they are asked for. See RangedSource."""
 
     doubted = False
@@ -91,8 +90,7 @@ class JsonRanges(LineSource, RangedSource):
         try:
             made = convert(0)
         except InputError:
-            with suppress(IndexError):
-                convert(self._items_before(first))  # the same error, with its line
+            convert(self._items_before(first))  # the same error, with its line
             raise
         left_out = self._blank(first, made.blanks[0][0]) if made.blanks else None
         pairs = zip(made.types, self._job.images.keys, strict=True)
@@ -108,7 +106,7 @@ class JsonRanges(LineSource, RangedSource):
         )
 
     def stored(self, items: Bytes) -> Bytes:
-        """See RangedSource."""
+        """See StoredSource."""
         return lines_of_items(items, len(self._job.images.keys))
 
     def position_of(self, made: RangeItems, low: int, start: int) -> int:

@@ -65,10 +65,6 @@ class RangedSource(ABC):
         """The items of a range, in a source that the caller closes. Raises InputError."""
 
     @abstractmethod
-    def stored(self, items: Bytes) -> Bytes:
-        """The bytes that the file holds of whole items."""
-
-    @abstractmethod
     def position_of(self, made: RangeItems, low: int, start: int) -> int:
         """The position of the item at `start` of the items that were made of the range from `low` on."""
 
@@ -81,6 +77,14 @@ class RangedSource(ABC):
 
     def note(self, facts: Any) -> None:  # noqa: B027 - optional
         """Take note of facts that another process has found in a range. Raises InputError if others contradict them."""
+
+
+class StoredSource(RangedSource):
+    """A ranged source whose items are bytes of its file behind images of keys. Outputs hold the former alone."""
+
+    @abstractmethod
+    def stored(self, items: Bytes) -> Bytes:
+        """The bytes that the file holds of whole items."""
 
 
 def item_sources(sources: Sequence[Source]) -> list[Source]:

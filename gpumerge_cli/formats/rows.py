@@ -7,8 +7,6 @@ A format of rows subclasses RowFormat. Tables, see formats.tables, need pyarrow,
 
 from __future__ import annotations
 
-import os
-import sys
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import takewhile
@@ -91,6 +89,7 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.alike import alike, check_keys
         from gpumerge_cli.formats.tables.apart import WrongRangeError
         from gpumerge_cli.formats.tables.facts import SortedColumn
+        from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
         from gpumerge_cli.formats.tables.memory import keep_freed_memory
         from gpumerge_cli.formats.tables.references import check_rows
@@ -119,31 +118,39 @@ class RowFormat(Format):
             for source, table in zip(opened, tables, strict=True):
                 source.table = table
         form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
-        rows = _rows_of_group(tables, layout.purpose)
-        nbytes = sum(table.bytes_of_rows(None) for table in tables) / max(1, sum(table.rows for table in tables))
-        piece = rows_of_piece(rows, nbytes, layout.purpose)
+        count, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
+        rows = rows_of_group(count, nbytes, len(tables[0].schema), layout.purpose)
+        piece = rows_of_piece(rows, nbytes / max(1, count), layout.purpose)
         order = replace(form.order(bytes_of_piece(form, piece)), stated=layout.key is None)
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
+        schema, memory, item_bytes = tables[0].schema, layout.purpose.memory, order.item_bytes
+
+        def gather(tables: Sequence[Table], keep: Keep | None = None) -> Gather:
+            share, key = memory // SHARES_OF_READING, form.stated_key(schema)
+            return Gather(tables, schema, rows, piece, share, item_bytes, settings, key, keep)
+
         if layout.purpose.by_ranges:
-            return _by_ranges(opened, form, order, rows, piece, layout.purpose, settings)
+            from gpumerge_cli.formats.tables.table_ranges import TableRanges
+
+            ranged = tuple(TableRanges(number, one, form, order) for number, one in enumerate(opened))
+            return PreparedSources(ranged, order, Written(rows=gather(tables)), is_copied=False)
         if layout.purpose.sort is not None:
-            return _sorted(opened, form, order, rows, piece, layout.purpose, settings)
+            return _sorted(opened, form, order, layout.purpose, gather)
         apart = self._apart(tables, form, layout.purpose, settings)
         forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
         try:
-            most, memory = layout.purpose.most, layout.purpose.memory
+            most = layout.purpose.most
             found = all_items(opened, forms, order, progress, apart, memory, checks=checks, most=most)
         except WrongRangeError:
             apart = None
-            found = all_items(opened, forms, order, progress, apart, layout.purpose.memory)
-        keep = opened[0].file.beside
-        gather = _gather(tables, tables[0].schema, rows, piece, layout.purpose.memory, form, settings, keep)
+            found = all_items(opened, forms, order, progress, apart, memory)
+        way = gather(tables, opened[0].file.beside)
         if apart:
-            gather.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
-        return PreparedSources(tuple(found), order, Written(rows=gather))
+            way.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
+        return PreparedSources(tuple(found), order, Written(rows=way))
 
     def _apart(
         self, tables: Sequence[Table], form: Form, purpose: Purpose, settings: TableSettings
@@ -217,9 +224,6 @@ class RowFormat(Format):
                 where=file.name,
                 way_out="pip install 'gpumerge[tables]'",
             )
-        if "pyarrow" not in sys.modules:
-            # Arrow's own allocator keeps freed memory, up to 100 MB with -S 64M, and takes more time.
-            os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
         try:
             return self.table(file)
         except InputError as error:
@@ -228,34 +232,14 @@ class RowFormat(Format):
         raise found
 
 
-def _by_ranges(
-    opened: Sequence[OpenedTable],
-    form: Form,
-    order: FixedRowOrder | TextRowOrder,
-    rows: int,
-    piece: int,
-    purpose: Purpose,
-    settings: TableSettings,
-) -> PreparedSources:
-    """Sources for the work of several processes. rows, piece, settings: see Gather."""
-    from gpumerge_cli.formats.tables.table_ranges import TableRanges
-
-    tables = [one.table for one in opened]
-    gather = _gather(tables, tables[0].schema, rows, piece, purpose.memory, form, settings)
-    found = [TableRanges(number, one, form, order) for number, one in enumerate(opened)]
-    return PreparedSources(tuple(found), order, Written(rows=gather), is_copied=False)
-
-
 def _sorted(
     opened: Sequence[OpenedTable],
     form: Form,
     order: FixedRowOrder | TextRowOrder,
-    rows: int,
-    piece: int,
     purpose: Purpose,
-    settings: TableSettings,
+    gather: Callable[[Sequence[Table]], Gather],
 ) -> PreparedSources:
-    """Sorted runs of all rows. rows, piece, settings: see Gather."""
+    """Sorted runs of all rows. gather: makes that of the tables of runs."""
     from gpumerge_cli.formats.tables.runs import sorted_runs
 
     assert purpose.sort is not None
@@ -273,33 +257,10 @@ def _sorted(
     if not tables:
         tables.append(first.table)
         sources.append(source_of(spool(lambda out: None, 0), form, order, first))
-    gather = _gather(tables, first.table.schema, rows, piece, purpose.memory, form, settings)
-    gather.inputs = [one.table for one in opened]
-    return PreparedSources(tuple(sources), order, Written(rows=gather), is_sorted=True)
+    way = gather(tables)
+    way.inputs = [one.table for one in opened]
+    return PreparedSources(tuple(sources), order, Written(rows=way), is_sorted=True)
 
 
 def _any(table: Table, group: int) -> bool:
     return True
-
-
-def _gather(
-    tables: Sequence[Table],
-    schema: Any,
-    rows: int,
-    piece: int,
-    memory: int,
-    form: Form,
-    settings: TableSettings,
-    keep: Keep | None = None,
-) -> Gather:
-    from gpumerge_cli.formats.tables.gather import Gather
-
-    memory //= SHARES_OF_READING
-    item_bytes, key = form.order(0).item_bytes, form.stated_key(schema)
-    return Gather(tables, schema, rows, piece, memory, item_bytes, settings, key, keep)
-
-
-def _rows_of_group(tables: Sequence[Table], purpose: Purpose) -> int:
-    """The rows of a group of the output."""
-    rows, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
-    return rows_of_group(rows, nbytes, len(tables[0].schema), purpose)

@@ -44,6 +44,7 @@ class Csv(Format):
     option = SPELLING.option
     names_in_header = True
     takes_rows = True
+    gives_rows = True
     takes_separator = True
     has_schemas = True
     is_implied = True

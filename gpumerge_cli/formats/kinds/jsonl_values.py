@@ -41,6 +41,7 @@ class JsonLines(Format):
     word = "JSON Lines"
     option = "--format jsonl"
     takes_rows = True
+    gives_rows = True
     joins_by_request = True
     named_by_path = True
     has_titles = True

@@ -32,6 +32,7 @@ class Npy(Format):
     suffixes: Mapping[str, str] = {".npy": ""}
     begins = rb"\x93NUMPY"
     about = "NumPy, 1-D"
+    gives_rows = True
 
     def rows_of(self, items: OutputItems) -> ItemRows | None:
         """See Format. Fields are columns."""

@@ -23,6 +23,7 @@ class Raw(Format):
     holds = "untyped"
     suffixes = SUFFIXES
     about = "raw"
+    gives_rows = True
 
     def rows_of(self, items: OutputItems) -> ItemRows | None:
         """See Format. Fields are columns."""

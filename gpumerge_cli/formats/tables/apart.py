@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables.images import fixed_images, line_images, uint64_images
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.references import END, WHOLE, references
-from gpumerge_cli.formats.tables.table import Table
+from gpumerge_cli.formats.tables.table import Table, rows_of_range
 from gpumerge_cli.order.rules import MARK
 
 _ITEMS = 2
@@ -150,20 +149,10 @@ def items_of_some(
     number: int, table: Table, batches_from: Callable[[int], Iterator[Any]], form: Form, rows: range
 ) -> Iterator[tuple[Any, int]]:
     """The items of some rows of table `number`, and the rows of which they are. batches_from: all from a group on."""
-    at, end = rows.start, rows.stop
-    if at >= end:
-        return
-    group = bisect_right(table.starts, at) - 1
-    start = table.starts[group]
-    for batch in batches_from(group):
-        low, high = max(at, start) - start, min(end - start, batch.num_rows)
-        if low < high:
-            yield form.items(batch.slice(low, high - low), references(number, start + low, high - low)), high - low
-        start += batch.num_rows
-        if start >= end:
-            return
-    what = f"it has {start} rows, and says that it has {table.rows}"
-    raise InputError(what, where=table.name, way_out="copy or write it again")
+    at = rows.start
+    for batch in rows_of_range(table, batches_from, rows):
+        yield form.items(batch, references(number, at, batch.num_rows)), batch.num_rows
+        at += batch.num_rows
 
 
 def _pieces(table: Table, at: int, rows: int) -> Iterator[tuple[int, int, int]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -115,8 +115,8 @@ class Gather:
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
-        self.group_bytes = inf
-        """The most bytes of a group of an output, if single rows are counted."""
+        self.group_bytes = sys.maxsize
+        """The most bytes of a group of an output; `group_rows` limits them already."""
         self.numbered: NumberColumn | None = None
         """The column of an output that is made of numbers, if it has one."""
         self.group_rows = group_rows

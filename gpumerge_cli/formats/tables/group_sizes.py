@@ -14,24 +14,23 @@ USUAL_GROUP = GroupSize(1 << 18, 128 << 20)
 """The size of row groups that nobody asked for."""
 SHARES_OF_READING = 4
 """Batches that are kept take one of so many shares of the memory, and the readers of tables another one."""
-_LEAST_PIECE = 1 << 16
-"""The least items that are merged at once, which may become several groups."""
-_SMALLEST_PIECE = 1 << 12
-"""The same for large rows, of which a piece takes one of so many shares of the memory otherwise."""
+_USUAL_PIECE, _LEAST_PIECE = 1 << 16, 1 << 12
+"""The rows that are merged at once, rounded up to whole groups: fewer than the usual number if rows are large."""
 _SHARES_OF_PIECE = 12
-_SHARES = 24
+"""Then a piece takes one of so many shares of the memory."""
+_SHARES_OF_GROUP = 24
 """A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
 _LEAST_GROUP = 1 << 20
-"""The bytes of values of a group, however small the memory is."""
+"""A group may have so many bytes of values, however small the memory is."""
 _LEAST_OF_COLUMN = 8 << 10
-"""The bytes of a column of a group: its facts in the footer take some hundred bytes, and half a millisecond."""
+"""The same for each column of a group: its facts in the footer take some hundred bytes, and half a millisecond."""
 _LINE_BYTES = 32
 """About the bytes of an item that is a line."""
 
 
 def bytes_of_group(columns: int, memory: int, asked: GroupSize | None) -> int:
     """The most bytes of values of a group. memory: bytes that the job may take. asked: see TableSettings.group."""
-    most = max(_LEAST_GROUP, _LEAST_OF_COLUMN * columns, memory // _SHARES)
+    most = max(_LEAST_GROUP, _LEAST_OF_COLUMN * columns, memory // _SHARES_OF_GROUP)
     return min(most, (asked or USUAL_GROUP).nbytes or most)
 
 
@@ -45,7 +44,7 @@ def rows_of_group(rows: int, nbytes: int, columns: int, purpose: Purpose) -> int
 def rows_of_piece(rows: int, row_bytes: float, purpose: Purpose) -> int:
     """The rows that are merged at once, whole groups of `rows`. row_bytes: of a row in memory."""
     most = int(purpose.memory / _SHARES_OF_PIECE / max(1.0, row_bytes))
-    return rows * -(-max(_SMALLEST_PIECE, min(_LEAST_PIECE, most)) // rows)
+    return rows * -(-max(_LEAST_PIECE, min(_USUAL_PIECE, most)) // rows)
 
 
 def bytes_of_piece(form: Form, rows: int) -> int:

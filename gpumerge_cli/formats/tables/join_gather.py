@@ -83,7 +83,7 @@ class JoinGather:
         self.schema = self.output_schema = schema
         self.settings = settings
         self.group_rows, self.piece_rows = group_rows, piece_rows
-        self.group_bytes = float(group_bytes)
+        self.group_bytes = group_bytes
         self.inputs = inputs
         self.nbytes = [table.file.bytes_of_rows(None) for table in inputs]
         self.unlisted = [0] * len(inputs)

@@ -20,6 +20,7 @@ from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
 RowPart = tuple[Any, bool]
+"""(an encoded group or a WholeGroup that is copied, True) or (a table that waits for others, False)."""
 _LEAST = 4
 """A piece of so many times fewer rows than a group waits for others."""
 
@@ -29,7 +30,6 @@ class RowPiece:
 
     def __init__(self, parts: list[RowPart], left: Iterator[RowPart], nbytes: int) -> None:
         self.parts = parts
-        """(an encoded group or a WholeGroup that is copied, True) or (a table, False)."""
         self.left = left
         """Those behind, each made as it is asked for: all together may be larger than the memory."""
         self._nbytes = nbytes
@@ -44,13 +44,14 @@ class GroupSink(ItemSink):
     writer: makes the file. rows, nbytes: the most rows of a group, and bytes of its values in memory.
     """
 
-    def __init__(self, output: Any, writer: TableWriter, rows: int, nbytes: float, *, line_end: int | None) -> None:
+    def __init__(self, output: Any, writer: TableWriter, rows: int, nbytes: int, *, line_end: int | None) -> None:
         super().__init__(output, compress=lambda data: data, line_end=line_end)
         self.seekable = False
         self._writer = writer
         self._rows, self._most_bytes = rows, nbytes
         self._at = 0
         self._waiting: list[Any] = []
+        self._waiting_rows = self._waiting_bytes = 0
         self._write(writer.head)
 
     def _is_whole(self, rows: int, nbytes: int = 0) -> bool:
@@ -64,11 +65,12 @@ class GroupSink(ItemSink):
                 self._flush()
                 self._append(part)
                 continue
-            rows = sum(table.num_rows for table in self._waiting) + part.num_rows
-            nbytes = sum(map(bytes_in_memory, self._waiting)) + bytes_in_memory(part)
-            if rows > self._rows or nbytes > self._most_bytes:
+            nbytes = bytes_in_memory(part)
+            if self._waiting_rows + part.num_rows > self._rows or self._waiting_bytes + nbytes > self._most_bytes:
                 self._flush()
             self._waiting.append(part)
+            self._waiting_rows += part.num_rows
+            self._waiting_bytes += nbytes
 
     def add(self, groups: Iterable[tuple[Any, Bytes]]) -> None:
         """Write groups that another process has encoded: the facts and bytes of each, see TableWriter.detached."""
@@ -88,6 +90,7 @@ class GroupSink(ItemSink):
         """Write the rows that wait."""
         if self._waiting:
             waiting, self._waiting = self._waiting, []
+            self._waiting_rows = self._waiting_bytes = 0
             self._append(self._writer.encoded(pa.concat_tables(waiting)))
 
     def _append(self, group: Any) -> None:
@@ -185,7 +188,7 @@ class ConvertedSink(GroupSink):
         """See Sink."""
         rows = self._items.rows(data)
         most = min(self._rows, max(1, self._most_bytes * rows.num_rows // max(1, rows.nbytes)))
-        parts: list[tuple[Any, bool]] = []
+        parts: list[RowPart] = []
         for part in (rows.slice(at, most) for at in range(0, rows.num_rows, most)):
             whole = self._is_whole(part.num_rows, part.nbytes)
             parts.append((self._writer.encoded(part) if whole else part, whole))

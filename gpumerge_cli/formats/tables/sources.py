@@ -19,18 +19,25 @@ _BYTES = 4
 def with_sources(tables: Sequence[Table], title: str) -> list[Table]:
     """The tables, with the name of each as a column ahead of all others.
 
-    Raises UsageError if they have a column of this title, or for a name that is not UTF-8.
+    Raises UsageError if they have a column of this title, or for a title or name that is not UTF-8.
     """
     if title in tables[0].schema.names:
         what = f"--source: the rows have a column {title!r} already"
         raise UsageError(what, way_out="write --source=NAME with another name, or leave it out")
-    try:
-        names = pa.array([table.name for table in tables], pa.string())
-    except UnicodeEncodeError:
-        wrong = next(table.name for table in tables if "\udc80" <= max(table.name) <= "\udcff")
-        what = f"--source: the name {quoted_value(wrong)} is not UTF-8, which texts of tables are"
-        raise UsageError(what, way_out="rename it, or name a link to it") from None
+    _refuse_bytes(title, "write --source=NAME with another name")
+    for table in tables:
+        _refuse_bytes(table.name, "rename it, or name a link to it")
+    names = pa.array([table.name for table in tables], pa.string())
     return [_Named(table, title, names, number) for number, table in enumerate(tables)]
+
+
+def _refuse_bytes(name: str, way_out: str) -> None:
+    """Raise UsageError for a name that is not UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        what = f"--source: the name {quoted_value(name)} is not UTF-8, which texts of tables are"
+        raise UsageError(what, way_out=way_out) from None
 
 
 class _Named(Table):

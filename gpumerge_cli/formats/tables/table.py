@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
@@ -143,8 +144,6 @@ class Table(ABC):
 
     def place(self, row: int) -> str:
         """The place of a row, for messages."""
-        from bisect import bisect_right
-
         group = bisect_right(self.starts, row) - 1
         return f"row group {group}, row {row - self.starts[group]}"
 
@@ -203,6 +202,22 @@ def with_valid_names(schema: pa.Schema) -> pa.Schema:
             raise ValueError("the time zone of a column is not UTF-8") from None
         left += [field.type.field(number) for number in range(field.type.num_fields)]
     return schema
+
+
+def rows_of_range(table: Table, batches_from: Callable[[int], Iterator[Any]], wanted: range) -> Iterator[Any]:
+    """The rows of a range, in batches. batches_from: all rows from a group on. Raises InputError if there are fewer."""
+    if not wanted:
+        return
+    group = bisect_right(table.starts, wanted.start) - 1
+    at = table.starts[group]
+    for batch in batches_from(group):
+        low, high = max(wanted.start, at), min(wanted.stop, at + batch.num_rows)
+        if low < high:
+            yield batch.slice(low - at, high - low)
+        at += batch.num_rows
+        if at >= wanted.stop:
+            return
+    table.check_read(at)
 
 
 def reading(name: str, found: Iterator[_Found]) -> Iterator[_Found]:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.errors import InputError
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.ranges import RangedSource, RangeItems
+from gpumerge_cli.formats.tables.apart import items_of_some
 from gpumerge_cli.formats.tables.cursor import batch_rows
 from gpumerge_cli.formats.tables.items import Form
-from gpumerge_cli.formats.tables.references import references, row_of
+from gpumerge_cli.formats.tables.references import row_of
 from gpumerge_cli.formats.tables.row_sources import OpenedTable, source_of
 from gpumerge_cli.formats.tables.runs import SpilledRows
-from gpumerge_cli.formats.tables.table import Table, arrow_errors, reading
+from gpumerge_cli.formats.tables.table import Table, reading, rows_of_range
 from gpumerge_cli.order.key_types import ItemType
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
@@ -114,20 +113,14 @@ class TableRanges(RangedSource):
 
     def _items(self, table: Table, low: int, high: int) -> Iterator[Any]:
         """The items of rows, in pieces. Raises InputError."""
-        at = low
-        for batch in _rows_of(table, self._columns, low, high):
-            with arrow_errors(self.name):
-                items = self.form.items(batch, references(self._number, at, batch.num_rows))
+        batches_from, rows = _batches_of(table, self._columns), range(low, high)
+        for items, _ in reading(self.name, items_of_some(self._number, table, batches_from, self.form, rows)):
             yield items
-            at += batch.num_rows
 
     def rows(self, low: int, high: int) -> Iterator[Any]:
         """The rows of a range, in batches. Raises InputError."""
-        return _rows_of(self.table.again(), None, low, high)
-
-    def stored(self, items: Bytes) -> Bytes:
-        """See RangedSource: rows are gathered, see Written."""
-        raise NotImplementedError
+        table = self.table.again()
+        return reading(self.name, rows_of_range(table, _batches_of(table, None), range(low, high)))
 
     def position_of(self, made: RangeItems, low: int, start: int) -> int:
         """See RangedSource."""
@@ -147,21 +140,9 @@ class TableRanges(RangedSource):
         self._origin.file.close()
 
 
-def _rows_of(table: Table, columns: list[str] | None, low: int, high: int) -> Iterator[Any]:
-    """The rows of a range with these columns, None for all, in batches. Raises InputError."""
-    if low >= high:
-        return
-    group = bisect_right(table.starts, low) - 1
-    at = table.starts[group]
-    for batch in reading(table.name, table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))):
-        start, stop = max(low, at), min(high, at + batch.num_rows)
-        if start < stop:
-            yield batch.slice(start - at, stop - start)
-        at += batch.num_rows
-        if at >= high:
-            return
-    what = f"it ends at row {at}, and says that it has {table.rows}"
-    raise InputError(what, where=table.name, way_out="copy or write it again")
+def _batches_of(table: Table, columns: list[str] | None) -> Callable[[int], Iterator[Any]]:
+    """Gives all rows from a group on with these columns, None for all."""
+    return lambda group: table.batches(columns, group, batch_rows(table, columns, _BATCH_BYTES))
 
 
 class _Block:

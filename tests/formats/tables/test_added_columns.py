@@ -238,6 +238,26 @@ def test_columns_that_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert not (tmp_path / "o.parquet").exists()
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_names_that_are_not_utf8(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever other characters they have."""
+    plain, wrong = (tmp_path / f"{name}{suffix}" for name in ("a", "\N{GRINNING FACE}\udcff"))
+    if suffix == ".parquet":
+        pq.write_table(pa.table({"k": [1]}), str(plain))
+    else:
+        plain.write_text('{"k":1}\n')
+    wrong.write_bytes(plain.read_bytes())
+    for title, name, way_out in (
+        ("--source", wrong, "rename it, or name a link to it"),
+        ("--source=\udcff", plain, "write --source=NAME with another name"),
+    ):
+        words = ["merge", title, "--field", "k", str(name), str(name), "-o", str(tmp_path / f"o{suffix}")]
+        assert invoke(words) == 2
+        found = capsys.readouterr().err
+        assert "is not UTF-8" in found
+        assert f"; {way_out}" in found
+
+
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_many_groups(threads: str, tmp_path: Path) -> None:
     """Pieces are gathered by several threads, and numbers stay with their rows."""
