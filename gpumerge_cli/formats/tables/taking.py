@@ -41,10 +41,34 @@ def _values_at(values: Any, index: Any) -> Any:
         import pyarrow.compute as pc
 
         return pc.run_end_encode(_values_at(pc.run_end_decode(values), index), run_end_type=type.run_end_type)
-    if pa.types.is_string_view(type) or pa.types.is_binary_view(type):
-        large = pa.large_string() if pa.types.is_string_view(type) else pa.large_binary()
-        return values.cast(large).take(index).cast(type)
+    plain = _without_views(type)
+    if plain != type:
+        return _values_at(values.cast(plain), index).cast(type)
     return _one_by_one(values, index.to_pylist())
+
+
+def _without_views(type: Any) -> Any:
+    """The type with the usual forms of strings and binary in place of views, also within nested types.
+
+    Arrow takes no views, and a slice of views, however small, has the bytes of all values.
+    """
+    if pa.types.is_string_view(type):
+        return pa.large_string()
+    if pa.types.is_binary_view(type):
+        return pa.large_binary()
+    if pa.types.is_struct(type):
+        return pa.struct([_field_without_views(field) for field in type])
+    if pa.types.is_map(type):
+        return pa.map_(_field_without_views(type.key_field), _field_without_views(type.item_field), type.keys_sorted)
+    if pa.types.is_large_list(type):
+        return pa.large_list(_field_without_views(type.value_field))
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(_field_without_views(type.value_field), type.list_size)
+    return pa.list_(_field_without_views(type.value_field)) if pa.types.is_list(type) else type
+
+
+def _field_without_views(field: Any) -> Any:
+    return field.with_type(_without_views(field.type))
 
 
 def _one_by_one(values: Any, places: list[int]) -> Any:
