@@ -51,7 +51,8 @@ def test_random_tables(suffix: str, tmp_path: Path, seed: int) -> None:
         found = list(copy.batches(None, 0, rows))
         assert [batch.num_rows for batch in found] == list(copy.group_rows)
         assert all(batch.num_rows == rows for batch in found[:-1])
-        assert texts(pa.Table.from_batches(found, copy.schema)) == texts(read(name))
+        # Columns of a file may be read as dictionaries.
+        assert texts(pa.Table.from_batches(found, found[0].schema if found else copy.schema)) == texts(read(name))
         later = list(copy.batches(None, len(found) // 2, rows))
         assert sum(batch.num_rows for batch in later) == table.rows - copy.starts[len(found) // 2]
 
