@@ -18,30 +18,25 @@ Captured = pytest.CaptureFixture[str]
 NO_INT32 = "it is not of type int32; write a whole number from -2147483648 to 2147483647"
 
 
-def answers(capfd: Captured, *words: str) -> list[dict[str, Any]]:
-    assert invoke(["rank", "--json", *words]) == 0
-    captured = capfd.readouterr()
-    assert captured.err == ""
-    found: list[dict[str, Any]] = json.loads(captured.out)["of"]
+def answers(*words: str) -> list[dict[str, Any]]:
+    assert invoke(["rank", *words, "-o", "answers.json"]) == 0
+    found: list[dict[str, Any]] = json.loads(Path("answers.json").read_text())["of"]
     return found
 
 
-def compare_with_of(capfd: Captured, keys: list[str], *words: str) -> None:
+def compare_with_of(keys: list[str], *words: str) -> None:
     """Check that --of-file gives what --of gives for each key alone."""
     Path("keys").write_text("".join(f"{key}\n" for key in keys))
-    expected = [answers(capfd, *words, "--of", key)[0] for key in keys]
-    assert answers(capfd, *words, "--of-file", "keys") == expected
+    expected = [answers(*words, "--of", key)[0] for key in keys]
+    assert answers(*words, "--of-file", "keys") == expected
 
 
-def test_numbers(two: np.ndarray[Any, Any], capfd: Captured) -> None:
-    compare_with_of(capfd, ["9", "-1", "3", "3", "10", "7", "4"], "a.i32", "b.i32")
+def test_numbers(two: np.ndarray[Any, Any]) -> None:
+    compare_with_of(["9", "-1", "3", "3", "10", "7", "4"], "a.i32", "b.i32")
 
 
-def test_random_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured, rng: np.random.Generator
-) -> None:
+def test_random_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     random_ = random.Random(int(rng.integers(1 << 32)))
-    capfd.readouterr()  # the seed is shown if the test fails
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(engine_ranks, "_BLOCK", 64)
     for options, text in (
@@ -66,10 +61,10 @@ def test_random_lines(
             else text.format(random_.randint(-1, 21))
             for _ in range(12)
         ]
-        compare_with_of(capfd, keys, *options, *names)
+        compare_with_of(keys, *options, *names)
 
 
-def test_no_line_is_counted_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Captured) -> None:
+def test_no_line_is_counted_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("".join(f"{number:05}\n" for number in range(20_000)))
     counted = 0
@@ -84,14 +79,14 @@ def test_no_line_is_counted_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     keys = [f"{number:05}" for number in range(0, 20_000, 100)]
     random.Random(1).shuffle(keys)
     Path("keys").write_text("\n".join(keys))
-    found = answers(capfd, "a.txt", "--of-file", "keys")
+    found = answers("a.txt", "--of-file", "keys")
     assert [one["lower"] for one in found] == list(map(int, keys))
     assert 0 < counted <= 6 * 20_000
 
 
-def test_keys_of_windows_and_compressed(two: np.ndarray[Any, Any], capfd: Captured) -> None:
+def test_keys_of_windows_and_compressed(two: np.ndarray[Any, Any]) -> None:
     Path("keys.gz").write_bytes(gzip.compress(b"7\r\n3"))
-    found = answers(capfd, "a.i32", "b.i32", "--of-file", "keys.gz")
+    found = answers("a.i32", "b.i32", "--of-file", "keys.gz")
     assert [(one["lower"], one["upper"]) for one in found] == [(5, 8), (2, 4)]
 
 
