@@ -6,6 +6,7 @@ import gzip
 import os
 import random
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +20,7 @@ LINE_OPTIONS = (
     ["-h"], ["-g"], ["-M", "-k2"], ["-d", "-i"], ["-s", "-k2,2"], ["-k1.2,1.3", "-s"],
 )  # fmt: skip
 """Orders of GNU sort."""
-OWN_OPTIONS = (["-k2,2:length"], ["-k1,1:hex", "--invalid=last"], ["-t,", "-k1,1:size", "--invalid=first", "-s"], ["-R"])
+OWN_OPTIONS = (["-k2,2:length"], ["-k1,1:hex", "--invalid=last"], ["-t,", "-k1,1:size", "--invalid=first", "-s"], ["-R", f"--random-source={sys.executable}"])
 NPY_TYPES = ("<i4", "<i8", "<f4", "<f8", "|u1", "<u2", ">i4", "<f2", "<M8[s]")
 ROOMS = (1 << 9, 1 << 12, 1 << 16)
 

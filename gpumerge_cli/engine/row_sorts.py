@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from typing import cast
+
+from gpumerge_cli.backends.base import SelectingWorkspace
 from gpumerge_cli.backends.select import host
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.job import Job, Operation
 from gpumerge_cli.engine.memory import memory_for_items
 from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.engine.selection import Selection
 from gpumerge_cli.formats.format import Purpose
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.launch import SortRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.row_joins import JoinRequest
 
@@ -49,9 +54,12 @@ def _copies(job: Job) -> bool:
 
 
 def _most_items(operation: Operation) -> int | None:
-    """See Purpose.most. The first items of a merge are among the first ones of each input, and so at the end."""
+    """See Purpose.most. The first items of a merge are among the first ones of each input, and so at the end.
+
+    Those of a sort are among the first ones of each sorted run.
+    """
     ranks = operation.ranks
-    if ranks is None or operation.kind != "merge":
+    if ranks is None or operation.kind not in ("merge", "sort"):
         return None
     if ranks.start < 0:
         return ranks.start if ranks.stop is None or ranks.stop < 0 else None
@@ -65,7 +73,10 @@ def merge_of_runs(job: Job) -> Job:
 
 
 def _sort_items(job: Job, order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
-    """Sort items in memory, stably. See formats.tables.runs.SortItems. Raises MemoryError, UsageError."""
+    """Sort items in memory, stably, and keep those that are written. See formats.tables.runs.SortItems.
+
+    Raises MemoryError, UsageError.
+    """
     backend, request = host(), job.operation.launch
     assert isinstance(request, SortRequest)
     policy = backend.resolve_sort(request, order, nbytes)
@@ -77,7 +88,12 @@ def _sort_items(job: Job, order: Order, nbytes: int, parts: Iterable[Bytes], use
             room[at : at + len(data)] = data
             at += len(data)
         workspace.upload([nbytes])
-        workspace.sort(policy)
-        use(workspace.download())
+        selection = Selection.of(job.operation)
+        workspace.sort(policy, Equals.ALL if selection is None else selection.equals)
+        data = workspace.download()
+        if selection is not None:
+            low, high = selection.range_of(cast(SelectingWorkspace, workspace))
+            data = data[low:high]
+        use(data)
     finally:
         workspace.close()

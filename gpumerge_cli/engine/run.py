@@ -138,6 +138,7 @@ def _run_to_output(
             running = _Running(job, inputs, output, team, clock, advance, on_stage)
             if selects and not sorts:
                 outcome = running.write_runs(running.pass_of_runs(), stack)
+                outcome.counts += [0] * (len(inputs.sources) - len(outcome.counts))
             else:
                 outcome = running.sort(stack) if sorts else running.merge(parts)
             output.finish(outcome, durable=job.output.durable)

@@ -63,6 +63,13 @@ class Selection:
             raise UsageError(what, way_out="leave one of them out")
         return cls(-ranks.start if from_end else ranks.stop or 0, from_end, equals)
 
+    def range_of(self, workspace: SelectingWorkspace) -> tuple[int, int]:
+        """The bytes of a sorted workspace's output that the wanted items take: start and end."""
+        kept = sum(workspace.counts) - workspace.dropped
+        if self.last:
+            return workspace.bytes_ahead(max(0, kept - self.count)), workspace.merged_bytes
+        return 0, workspace.bytes_ahead(min(kept, self.count))
+
     @property
     def first_counts(self) -> bool:
         """Whether of equal items the first ones are wanted rather than the later ones."""
@@ -181,7 +188,7 @@ class Candidates:
             self._settle(at_end=True)
         self._put_out()
         nbytes = self._place - self._start
-        self.spans += [Span("read", self._reading, nbytes), Span("check", self._sifting, nbytes)]
+        self.spans += [Span("read", self._reading, nbytes), Span("index", self._sifting, nbytes)]
 
     def close(self) -> None:
         """Give the memory back."""
@@ -231,12 +238,11 @@ class Candidates:
         workspace.upload([self._filled])
         workspace.sort(self._policy, selection.equals, by_parts=True)
         kept = sum(workspace.counts) - workspace.dropped
-        beyond = max(0, kept - selection.count)
-        low = workspace.bytes_ahead(beyond) if selection.last else 0
-        high = workspace.merged_bytes if selection.last else workspace.bytes_ahead(kept - beyond)
+        low, high = selection.range_of(workspace)
         if kept >= selection.count:
-            edge = (low, workspace.bytes_ahead(beyond + 1)) if selection.last else (workspace.bytes_ahead(kept - beyond - 1), high)
-            self._own = bytes(workspace.receive(edge[0], edge[1] - edge[0]))[: edge[1] - edge[0] - self._end]
+            start = low if selection.last else workspace.bytes_ahead(selection.count - 1)
+            stop = workspace.bytes_ahead(kept - selection.count + 1) if selection.last else high
+            self._own = bytes(workspace.receive(start, stop - start - self._end))
             self._sieve.bound(self._own, equals=selection.first_counts)
             self._bound.offer(self._own, self._start)
         self.spans += map(named_sort, workspace.spans)

@@ -251,7 +251,8 @@ def _sorted(
     sources: list[FixedItems | TextItems] = []
     tables: list[Table] = []
     memory = purpose.memory if not purpose.spills else _LEAST_MEMORY
-    for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool):
+    wanted = None if purpose.most is None else abs(purpose.most)
+    for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool, wanted):
         sources.append(source_of(run.items, form, order, first))
         tables.append(run.table)
     if not tables:
