@@ -16,11 +16,16 @@ from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.dataclass import dataclass, replace
 
 LINE_OPTIONS = (
-    [], ["-n"], ["-r"], ["-nr"], ["-k2,2"], ["-k2,2n", "-k1,1r"], ["-s", "-k1,1n"], ["-f"], ["-t,", "-k2n"], ["-V"], ["-b"],
-    ["-h"], ["-g"], ["-M", "-k2"], ["-d", "-i"], ["-s", "-k2,2"], ["-k1.2,1.3", "-s"],
+    [], ["-n"], ["-r"], ["-nr"], ["-k2,2"], ["-k2,2n", "-k1,1r"], ["-s", "-k1,1n"], ["-f"], ["-t,", "-k2n"], ["-V"],
+    ["-b"], ["-h"], ["-g"], ["-M", "-k2"], ["-d", "-i"], ["-s", "-k2,2"], ["-k1.2,1.3", "-s"],
 )  # fmt: skip
 """Orders of GNU sort."""
-OWN_OPTIONS = (["-k2,2:length"], ["-k1,1:hex", "--invalid=last"], ["-t,", "-k1,1:size", "--invalid=first", "-s"], ["-R", f"--random-source={sys.executable}"])
+OWN_OPTIONS = (
+    ["-k2,2:length"],
+    ["-k1,1:hex", "--invalid=last"],
+    ["-t,", "-k1,1:size", "--invalid=first", "-s"],
+    ["-R", f"--random-source={sys.executable}"],
+)
 NPY_TYPES = ("<i4", "<i8", "<f4", "<f8", "|u1", "<u2", ">i4", "<f2", "<M8[s]")
 ROOMS = (1 << 9, 1 << 12, 1 << 16)
 
@@ -52,7 +57,11 @@ def _count(rng: random.Random) -> int:
 
 
 def _line(rng: random.Random, kinds: int) -> str:
-    key = str(rng.randrange(-kinds, kinds)) if rng.random() < 0.9 else rng.choice(["", " 7", "1e3", "2K", "feb", "Inf", "0.50"])
+    key = (
+        str(rng.randrange(-kinds, kinds))
+        if rng.random() < 0.9
+        else rng.choice(["", " 7", "1e3", "2K", "feb", "Inf", "0.50"])
+    )
     return f"{key}{rng.choice(', ')}{rng.choice(['a', 'B', '7', '12', 'jan', 'long ' * 9, ''])}{rng.randrange(kinds)}"
 
 
@@ -90,8 +99,12 @@ def _csv(rng: random.Random, folder: Path) -> Sorted:
     names, kinds = [], rng.choice([3, 500])
     for number in range(rng.randint(1, 3)):
         rows = [f'{rng.randrange(kinds)},"x, {rng.randrange(kinds)}",{number}' for _ in range(_count(rng))]
-        names.append(_put(rng, folder, f"{number}.csv", "".join(row + "\n" for row in ["id,text,file", *rows]).encode()))
-    options = rng.choice([["--field", "id:n"], ["--field", "text"], ["--field", "id:nr", "-s"], ["--field", "id:n", "-u"]])
+        names.append(
+            _put(rng, folder, f"{number}.csv", "".join(row + "\n" for row in ["id,text,file", *rows]).encode())
+        )
+    options = rng.choice(
+        [["--field", "id:n"], ["--field", "text"], ["--field", "id:nr", "-s"], ["--field", "id:n", "-u"]]
+    )
     return Sorted((*options, *rng.choice([[], ["--unique=last"] * ("-u" not in options)])), tuple(names), 0, head=1)
 
 
@@ -108,19 +121,25 @@ def _numbers(rng: random.Random, folder: Path) -> Sorted:
     names, kinds = [], rng.choice([2, 200, 10**6])
     for number in range(rng.randint(1, 3)):
         values = np.array([rng.randrange(kinds) for _ in range(_count(rng))], np.int64)
-        array = (values % 250 if dtype.itemsize == 1 else values % 60000 if dtype.itemsize == 2 else values).astype(dtype)
+        array = (values % 250 if dtype.itemsize == 1 else values % 60000 if dtype.itemsize == 2 else values).astype(
+            dtype
+        )
         if dtype.kind == "f" and len(array):
             array[:: rng.randint(1, 90)] *= rng.choice([-1, 0, np.nan])
         array = rng.choice([array, np.sort(array), np.sort(array)[::-1]])
         np.save(folder / f"{number}.npy", array)
         names.append(str(folder / f"{number}.npy"))
-    return Sorted(tuple(rng.choice([[], ["-r"], ["-u"], ["--unique=last", "-r"]])), tuple(names), dtype.itemsize, head=128)
+    return Sorted(
+        tuple(rng.choice([[], ["-r"], ["-u"], ["--unique=last", "-r"]])), tuple(names), dtype.itemsize, head=128
+    )
 
 
 def _records(rng: random.Random, folder: Path) -> Sorted:
     size, names = rng.choice([3, 12, 40]), []
     for number in range(rng.randint(1, 3)):
-        data = bytes(rng.choice(b"abc" if at % size < 9 else bytes(range(256))) for at in range(size * min(400, _count(rng))))
+        data = bytes(
+            rng.choice(b"abc" if at % size < 9 else bytes(range(256))) for at in range(size * min(400, _count(rng)))
+        )
         names.append(_put(rng, folder, f"{number}.rec", data))
     words = ["--record-size", str(size), "--key-size", str(rng.choice([1, 2, size])), "--format", "records"]
     return Sorted((*words[:4], *rng.choice([[], ["-r"], ["-u"], ["--unique=last"]])), tuple(names), size)
@@ -129,7 +148,9 @@ def _records(rng: random.Random, folder: Path) -> Sorted:
 def items_of(data: bytes, one: Sorted) -> list[bytes]:
     """The items of an output, with its header as the first of them if it has one."""
     if one.item:
-        return [data[: one.head], *(data[at : at + one.item] for at in range(one.head, len(data), one.item))][not one.head :]
+        return [data[: one.head], *(data[at : at + one.item] for at in range(one.head, len(data), one.item))][
+            not one.head :
+        ]
     return data.split(one.end)[:-1]
 
 

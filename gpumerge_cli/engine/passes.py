@@ -22,8 +22,8 @@ from gpumerge_cli.plan import Chunk, Planner
 
 Action = Literal["merge", "heads", "sort", "select", "whole", "check", "values", "unpack"]
 """merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
-select: of the items of a range that may be among the first or last ones of a sort, to runs. whole: a sort of everything at once. check: of the order. values: for invalid keys alone. unpack: of a
-compressed input to a copy."""
+select: of the items of a range that may be among the first or last ones of a sort, to runs. whole: a sort of everything
+at once. check: of the order. values: for invalid keys alone. unpack: of a compressed input to a copy."""
 
 
 @dataclass(frozen=True)

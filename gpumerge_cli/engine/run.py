@@ -252,7 +252,7 @@ class _Running:
 
     def sort(self, stack: ExitStack) -> Outcome:
         """Sort the inputs to the output. stack: closes at the end what must stay open until then."""
-        job, inputs = self.job, self.inputs
+        inputs = self.inputs
         runs = self.team.runs(inputs, stack, at_once=True)
         if runs.work.action == "whole":
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import cast
 
 from gpumerge_cli.backends.base import Backend, SelectingWorkspace
@@ -144,9 +143,7 @@ def selection_workers(work: Pass, backend: Backend) -> list[SelectionWorker]:
     return [SelectionWorker(number, setup) for number in range(work.budget.workers)]
 
 
-def plan_selection(
-    job: Job, inputs: Inputs, backend: Backend, memory: int, stack: ExitStack
-) -> RunPlan:
+def plan_selection(job: Job, inputs: Inputs, backend: Backend, memory: int, stack: ExitStack) -> RunPlan:
     """The runs of a sort that writes some items. memory: bytes that it may take. See JobTeam.runs."""
     selection = Selection.of(job.operation)
     assert selection is not None, "the sort writes a part"

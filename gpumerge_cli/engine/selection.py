@@ -1,7 +1,7 @@
 """The first or last items of a sort: candidates, of which most others are left out as they are read.
 
-A worker reads pieces of the inputs, and keeps the items that may be among the wanted ones. Whenever its room is full, it
-sorts them and keeps as many as are wanted. The last of these is a bound: all items beyond it are left out, by every
+A worker reads pieces of the inputs, and keeps the items that may be among the wanted ones. Whenever its room is full,
+it sorts them and keeps as many as are wanted. The last of these is a bound: all items beyond it are left out, by every
 worker. Items that fill too much of the room become a run, as in any sort.
 """
 
@@ -55,9 +55,13 @@ class Selection:
             return None
         from_end = ranks.start < 0 and ranks.stop is None
         if not from_end and (ranks.start != 0 or ranks.stop is None or ranks.stop < 0):
-            raise UsageError("a sort writes its first or last items", way_out="sort to a file, then merge a range of it")
+            raise UsageError(
+                "a sort writes its first or last items", way_out="sort to a file, then merge a range of it"
+            )
         if equals not in (Equals.ALL, Equals.FIRST, Equals.LAST) or (margin is not None and margin.count is not None):
-            raise UsageError("the first or last items of a sort have no counts, and no rule but --unique", way_out="sort all")
+            raise UsageError(
+                "the first or last items of a sort have no counts, and no rule but --unique", way_out="sort all"
+            )
         if margin is not None and not equals.keeps_all:
             what = "--source does not go with --unique where only the first or last items are written"
             raise UsageError(what, way_out="leave one of them out")
@@ -197,7 +201,8 @@ class Candidates:
 
     def _sift(self, held: int) -> int | None:
         """Take the whole items of the block, and return their bytes; None if one has an invalid key."""
-        taken, began = 0, time.perf_counter()
+        began = time.perf_counter()
+        taken: int = 0
         self._adopt()
         while True:
             found = self._sieve.sift(self._block, taken, held, self._room[self._filled :])

@@ -32,9 +32,9 @@ def check(cases: int, folder: Path, patch: pytest.MonkeyPatch) -> None:
 
 
 def test_heads_and_tails_are_those_of_the_sort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(int(__import__("os").environ.get("CASES","60")), tmp_path, monkeypatch)
+    check(60, tmp_path, monkeypatch)
 
 
 @pytest.mark.thorough
 def test_many_heads_and_tails_are_those_of_the_sort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(3000, tmp_path, monkeypatch)
+    check(10_000, tmp_path, monkeypatch)

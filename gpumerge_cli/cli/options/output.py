@@ -14,12 +14,14 @@ _OF_ALL = NotWith(
 )
 _OF_SORTS = (
     NotWith(
-        ("merge",), "{option} is for sorts; gpumerge merge {option} takes files that are sorted already",
+        ("merge",),
+        "{option} is for sorts; gpumerge merge {option} takes files that are sorted already",
         "use gpumerge merge, or leave one of them out",
     ),
     NotWith(("check", "check-quiet"), "{other}: a check writes nothing", "leave {option} out"),
     NotWith(
-        ("only", "count", "count-to", "compare"), "{other} needs the whole sort, so it does not go with {option}",
+        ("only", "count", "count-to", "compare"),
+        "{other} needs the whole sort, so it does not go with {option}",
         "leave one of them out",
     ),
     NotWith(("cluster",), "{option} is for this machine", "leave --cluster out", settings=False),
