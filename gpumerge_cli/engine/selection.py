@@ -2,14 +2,17 @@
 
 A worker reads pieces of the inputs, and keeps the items that may be among the wanted ones. Whenever its room is full,
 it sorts them and keeps as many as are wanted. The last of these is a bound: all items beyond it are left out, by every
-worker. Items that fill too much of the room become a run, as in any sort.
+worker. Items that fill too much of the room become a run, as in any sort. Marks in such runs, which say how many items
+lie between them, soon give a bound, too.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 from gpumerge_cli.backends.base import SelectingWorkspace
 from gpumerge_cli.buffers import Bytes, uncleared
@@ -21,17 +24,20 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.launch import SortPolicy
 from gpumerge_cli.measure import Span
-from gpumerge_cli.native.comparison import Comparison
+from gpumerge_cli.native.comparison import Comparison, key_by
 from gpumerge_cli.native.sieves import PADDING, Sieve
 from gpumerge_cli.native.specs import RECEIVED_BYTES
 from gpumerge_cli.order.equals import FIRST_OF, Equals
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.plan import even_edges
 
 _BLOCK = 512 << 10
 """Bytes that are read at once: they stay in a core's cache until they have been sifted."""
 _LEAST_BLOCK = 4 << 10
 LEAST_ROOM = 1 << 20
 """Bytes of the room for candidates, if so few are wanted that a quarter of it holds them."""
+_MARKS = 32
+"""Marks of a run."""
 SHARE = 4
 """Candidates that are kept take one of so many shares of the room at most: the rest is for those that come."""
 
@@ -80,26 +86,53 @@ class Selection:
         return bool(self.equals.value & FIRST_OF) if self.equals is not Equals.ALL else not self.last
 
 
+Mark = tuple[bytes, int]
+"""An item of a run, and the number of items from the mark ahead of it to this one."""
+
+
 class SelectionBound:
     """The bound that all workers of a selection share: as many items as are wanted are at or ahead of it."""
 
     def __init__(self, order: Order, selection: Selection) -> None:
         self._compare = Comparison(order)
-        self._last = selection.last
+        self._key = key_by(order)
+        self._selection = selection
         self._lock = threading.Lock()
-        self.best: tuple[bytes, int] | None = None
-        """The item, and the place where the piece begins that holds it."""
+        self._marks: list[Mark] = []
+        self._marked = 0
+        self.best: tuple[bytes, int | None] | None = None
+        """The item, and the place where the piece begins that holds it; None for a mark, which equal items may be ahead
+        of."""
 
     def is_nearer(self, item: bytes, other: bytes) -> bool:
         """Whether an item leaves out more than the other."""
         compared = self._compare(item, other)
-        return compared > 0 if self._last else compared < 0
+        return compared > 0 if self._selection.last else compared < 0
 
     def offer(self, item: bytes, place: int) -> None:
         """An item that is a bound, from the piece that begins at `place`. From any thread."""
         with self._lock:
-            if self.best is None or self.is_nearer(item, self.best[0]):
-                self.best = item, place
+            self._take(item, place)
+
+    def offer_marks(self, marks: Iterable[Mark]) -> None:
+        """The marks of a run, whose items are in no other run. From any thread.
+
+        Marks that too many items lie ahead of are forgotten, as in the histograms of Chronis, Do, Graefe and Peters,
+        "External Merge Sort for Top-K Queries" (SIGMOD 2020).
+        """
+        far = 0 if self._selection.last else -1
+        with self._lock:
+            for mark in marks:
+                insort(self._marks, mark, key=lambda one: self._key(one[0]))
+                self._marked += mark[1]
+            while self._marks and self._marked - self._marks[far][1] >= self._selection.count:
+                self._marked -= self._marks.pop(far)[1]
+            if self._marks and self._marked >= self._selection.count:
+                self._take(self._marks[far][0], None)
+
+    def _take(self, item: bytes, place: int | None) -> None:
+        if self.best is None or self.is_nearer(item, self.best[0]):
+            self.best = item, place
 
 
 @dataclass
@@ -152,7 +185,7 @@ class Candidates:
         self._is_sorted = True
         self._place = self._start = 0
         self._own: bytes | None = None
-        self._seen: tuple[bytes, int] | None = None
+        self._seen: tuple[bytes, int | None] | None = None
         self._reading = self._sifting = 0.0
 
     def begin(self, place: int) -> None:
@@ -233,8 +266,8 @@ class Candidates:
         self._seen = best
         item, place = best
         if self._own is None or self._bound.is_nearer(item, self._own):
-            is_later = self._start >= place
-            self._sieve.bound(item, equals=self._selection.first_counts == is_later)
+            equals = place is not None and self._selection.first_counts == (self._start >= place)
+            self._sieve.bound(item, equals=equals)
 
     def _settle(self, *, at_end: bool = False) -> None:
         """Sort the candidates, and keep those that may be wanted. at_end: no others follow."""
@@ -245,9 +278,7 @@ class Candidates:
         kept = sum(workspace.counts) - workspace.dropped
         low, high = selection.range_of(workspace)
         if kept >= selection.count:
-            start = low if selection.last else workspace.bytes_ahead(selection.count - 1)
-            stop = workspace.bytes_ahead(kept - selection.count + 1) if selection.last else high
-            self._own = bytes(workspace.receive(start, stop - start - self._end))
+            self._own = self._item_at(kept - selection.count if selection.last else selection.count - 1)
             self._sieve.bound(self._own, equals=selection.first_counts)
             self._bound.offer(self._own, self._start)
         self.spans += map(named_sort, workspace.spans)
@@ -255,6 +286,8 @@ class Candidates:
         self._sifting -= time.perf_counter() - began
         self._filled, self._is_sorted = 0, True
         if at_end or high - low > self._most // SHARE:
+            if selection.equals is Equals.ALL and kept:
+                self._bound.offer_marks(self._marks(kept))
             self._keep_run(self._received(low, high), high - low)
             return
         data = [bytes(part) for part in self._received(low, high)]
@@ -263,6 +296,17 @@ class Candidates:
         for part in data:
             self._room[self._filled : self._filled + len(part)] = part
             self._filled += len(part)
+
+    def _item_at(self, number: int) -> bytes:
+        """An item of the sorted ones, without its end."""
+        start, stop = self._workspace.bytes_ahead(number), self._workspace.bytes_ahead(number + 1)
+        return bytes(self._workspace.receive(start, stop - start - self._end))
+
+    def _marks(self, kept: int) -> Iterator[Mark]:
+        """Marks of so many sorted items, of which those that are not wanted are none."""
+        count, last = min(kept, self._selection.count), self._selection.last
+        for low, high in pairwise(even_edges(count, 1, min(count, _MARKS))):
+            yield self._item_at(kept - high if last else high - 1), high - low
 
     def _received(self, low: int, high: int) -> Iterator[Bytes]:
         for at in range(low, high, RECEIVED_BYTES):

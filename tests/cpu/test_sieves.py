@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,7 @@ def test_records_that_stay_do_not_go_beyond_the_bound(library: Any, rng: np.rand
         for descending in (False, True):
             width = np.dtype(key) if isinstance(key, str) else key
             order = Order.records(record, offset, width, descending=descending)
+            key_of_item = partial(item_key, order)
             data = rng.integers(0, 3, (400, record)).astype(np.uint8)
             items = [row.tobytes() for row in data]
             for last in (False, True):
@@ -141,6 +143,6 @@ def test_records_that_stay_do_not_go_beyond_the_bound(library: Any, rng: np.rand
                     made, count = sifted(
                         library, Spec(order).spec, data.tobytes(), bound, room, last=last, equals=equals
                     )
-                    expected = staying(items, bound, lambda item: item_key(order, item), last=last, equals=equals)
+                    expected = staying(items, bound, key_of_item, last=last, equals=equals)
                     assert made == b"".join(expected)
                     assert count == len(items)

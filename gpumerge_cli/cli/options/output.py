@@ -13,11 +13,7 @@ _OF_ALL = NotWith(
     "leave one of them out",
 )
 _OF_SORTS = (
-    NotWith(
-        ("merge",),
-        "{option} is for sorts; gpumerge merge {option} takes files that are sorted already",
-        "use gpumerge merge, or leave one of them out",
-    ),
+    NotWith(("merge",), way_out="use gpumerge merge {option}"),
     NotWith(("check", "check-quiet"), "{other}: a check writes nothing", "leave {option} out"),
     NotWith(
         ("only", "count", "count-to", "compare"),
