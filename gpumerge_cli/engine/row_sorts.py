@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from gpumerge_cli.backends.base import SelectingWorkspace
 from gpumerge_cli.backends.select import host
@@ -20,15 +20,25 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.row_joins import JoinRequest
 
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.row_selection import RowSieve
+
 
 def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
     """The use that a job makes of its inputs. by_ranges: see Purpose."""
 
-    def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
-        _sort_items(job, order, nbytes, parts, use)
-
     operation = job.operation
     sorts = operation.kind == "sort"
+    selection = Selection.of(operation)
+    sieve = None
+    if selection is not None:
+        from gpumerge_cli.engine.row_selection import RowSieve
+
+        sieve = RowSieve(selection)
+
+    def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
+        _sort_items(job, order, nbytes, parts, use, sieve)
+
     return Purpose(
         memory_for_items(job),
         sort if sorts else None,
@@ -40,6 +50,7 @@ def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
         checks=operation.check,
         margin=operation.margin,
         most=_most_items(operation),
+        sift=None if sieve is None else sieve.sift,
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
         join=operation.join if isinstance(operation.join, JoinRequest) else None,
     )
@@ -71,10 +82,17 @@ def merge_of_runs(job: Job) -> Job:
     return replace(job, operation=operation, resources=replace(job.resources, memory=memory_for_items(job)))
 
 
-def _sort_items(job: Job, order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
+def _sort_items(
+    job: Job,
+    order: Order,
+    nbytes: int,
+    parts: Iterable[Bytes],
+    use: Callable[[Bytes], None],
+    sieve: RowSieve | None,
+) -> None:
     """Sort items in memory, stably, and keep those that are written. See formats.tables.runs.SortItems.
 
-    Raises MemoryError, UsageError.
+    sieve: takes a bound for other items. Raises MemoryError, UsageError.
     """
     backend, request = host(), job.operation.launch
     assert isinstance(request, SortRequest)
@@ -90,8 +108,10 @@ def _sort_items(job: Job, order: Order, nbytes: int, parts: Iterable[Bytes], use
         selection = Selection.of(job.operation)
         workspace.sort(policy, Equals.ALL if selection is None else selection.equals)
         data = workspace.download()
-        if selection is not None:
-            low, high = selection.range_of(cast(SelectingWorkspace, workspace))
+        if selection is not None and sieve is not None:
+            selecting = cast(SelectingWorkspace, workspace)
+            sieve.bound(order, selecting)
+            low, high = selection.range_of(selecting)
             data = data[low:high]
         use(data)
     finally:

@@ -204,7 +204,7 @@ class Spill:
     """
 
     def __init__(self, folders: Sequence[str], program: str | None) -> None:
-        self._folders = run_folders(folders)
+        self._folders = spill_folders(folders)
         self._codec = BlockCodec.of(program)
         self._lock = threading.Lock()
         self._next = 0
@@ -250,7 +250,7 @@ class Spill:
                     self._idle[number].append(spool)
 
 
-def run_folders(folders: Sequence[str]) -> tuple[str, ...]:
+def spill_folders(folders: Sequence[str]) -> tuple[str, ...]:
     """The folders of runs: the given ones, or the system's if there are none."""
     if folders:
         return tuple(folders)

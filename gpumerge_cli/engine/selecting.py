@@ -18,7 +18,7 @@ from gpumerge_cli.engine.memory import ChunkBudget, piece_footprint
 from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.resources import cores
-from gpumerge_cli.engine.run_files import MemoryFile, RunSink, Spill, run_folders
+from gpumerge_cli.engine.run_files import MemoryFile, RunSink, Spill, spill_folders
 from gpumerge_cli.engine.selection import LEAST_ROOM, SHARE, CandidateRun, Candidates, Selection, SelectionBound
 from gpumerge_cli.engine.steps import FoundDisorderError
 from gpumerge_cli.engine.task import Position, Task, TaskResult
@@ -200,7 +200,7 @@ def wanted_of_runs(
     if ranks is None or len(work.sources) < 2:
         return work, None
     if not work.equals.keeps_all:
-        sink = RunSink(run_folders(job.resources.folders)[0])
+        sink = RunSink(spill_folders(job.resources.folders)[0])
         stack.callback(sink.file.close)
         do(replace(work, writer=SinkWriter([cast(Sink, sink)], planned=False), advance=None))
         work = replace(work, sources=[run_source(sink.file, run_dtype(inputs.dtype), inputs.order.end)])

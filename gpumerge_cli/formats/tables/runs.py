@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, LEAST_OPEN, RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
@@ -23,6 +25,7 @@ from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.references import references, references_of, renumbered
 from gpumerge_cli.formats.tables.spooled import spooled
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
+from gpumerge_cli.formats.tables.taking import rows_at
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 
 RowsOrder = FixedRowOrder | TextRowOrder
@@ -53,6 +56,26 @@ class SortedRows:
         self.items = items
 
 
+@dataclass(frozen=True)
+class WantedRows:
+    """The rows that a sort writes, if it does not write all."""
+
+    count: int
+    """Their number."""
+    sift: Callable[[Any], Any] | None
+    """Leaves out items that cannot be among them."""
+
+    def of(self, batch: Any, form: Form, order: RowsOrder) -> Any:
+        """The rows of a batch that may be among them."""
+        if self.sift is None or not batch.num_rows:
+            return batch
+        items = memoryview(form.items(batch, references(0, 0, batch.num_rows))).cast("B")
+        left = self.sift(items)
+        if len(left) == len(items):
+            return batch
+        return rows_at(batch, references_of(left, order.item_bytes).astype(np.int64))
+
+
 def sorted_runs(
     tables: Sequence[Table],
     form: Form,
@@ -60,11 +83,11 @@ def sorted_runs(
     sort: SortItems,
     memory: int,
     spool: KeepRun,
-    wanted: int | None = None,
+    wanted: WantedRows | None = None,
 ) -> Iterator[SortedRows]:
     """The runs of all rows of tables, one at a time; equal rows stay in their order. Raises InputError, OutputError.
 
-    memory: bytes that they may take. wanted: the most items that `sort` leaves of a run; None if it leaves all.
+    memory: bytes that they may take. wanted: the rows that `sort` leaves of a run; None if it leaves all.
     """
     share = memory // _SHARES
     whole = sum(table.bytes_of_rows(None) for table in tables)
@@ -78,9 +101,12 @@ def sorted_runs(
         if table.open_bytes(None) > max(LEAST_OPEN, memory // _SPARED):
             table = spooled(table, lambda write: spool(write, 0), max(LEAST_OPEN, memory // _SPARED), rows)
         for batch in table.batches(None, 0, rows):
+            found += batch.num_rows
+            if wanted is not None:
+                batch = wanted.of(batch, form, order)
             nbytes = _bytes_to_sort(batch, form)
             full = held and size + nbytes > memory - memory // _SPARED
-            many = wanted is not None and rows_held + batch.num_rows > max(_MOST_CANDIDATES, _SHARES * wanted)
+            many = wanted is not None and rows_held + batch.num_rows > max(_MOST_CANDIDATES, _SHARES * wanted.count)
             if held and wanted is not None and (full or many):
                 held = _candidates(held, tables[0].schema, form, order, sort)
                 size, rows_held = sum(_bytes_to_sort(one, form) for one in held), sum(one.num_rows for one in held)
@@ -90,7 +116,6 @@ def sorted_runs(
             held.append(batch)
             size += nbytes
             rows_held += batch.num_rows
-            found += batch.num_rows
         table.check_read(found)
     if number and held:
         yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
