@@ -119,6 +119,8 @@ class SortOptions(
     check_quiet: bool
     unique: bool | Kept
     only: Only | None
+    head: int | None
+    tail: int | None
     compressed: bool
     algorithm: Literal["auto"] | Algorithm | None
     fan_in: int | None
