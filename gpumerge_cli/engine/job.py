@@ -95,6 +95,8 @@ class Operation:
     """The requested kernel, and the algorithm of a sort."""
     name: str = ""
     """The name of the run in its report, "" for that of the kind or of `equals`."""
+    keep_order: bool = False
+    """A sort leaves the items that remain in the order of the inputs; not with `margin`, nor with parts."""
     turned: bool = False
     """The last input counts as the first one, and so on; the report has them in the given order."""
 

@@ -65,6 +65,7 @@ class Local:
             output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
             # No GPU has some of the rules for equal items, or has been measured on counts of files.
             of_cpu = job.operation.margin is not None or job.operation.equals.is_for_cpu
+            of_cpu = of_cpu or job.operation.keep_order
             backend = "cpu" if of_cpu and on.backend == "auto" else on.backend
             alone = select_for_sort(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
             clock.start()
@@ -128,6 +129,10 @@ class LocalTeam:
             return self.ready_with([HeadsWorker(work, self.memory)])
         if work.action == "whole":
             return self._whole(work)
+        if work.action == "first seen":
+            from gpumerge_cli.engine.first_seen import FirstSeenWorker
+
+            return self.ready_with([FirstSeenWorker(work, self.memory)])
         workers: list[Worker] = []
         kinds = (choice.host is not None) + (len(choice.devices) > 0)
         if choice.host is not None:
