@@ -47,6 +47,15 @@ class KeyInterval:
 
 
 @dataclass(frozen=True)
+class StatedItem:
+    """An item that a user wrote as text."""
+
+    text: str
+    where: str
+    """Stands ahead of it in errors: an option, or a file and the number of the line, with colons."""
+
+
+@dataclass(frozen=True)
 class Questions:
     """Questions about the ranks of a merge, from 0 on, that is not done."""
 
@@ -56,8 +65,8 @@ class Questions:
     """Parts of the merge as units.parse_quantile reads them.
 
     Each stands for the rank of the least item that has at least this part of all items at or ahead of it."""
-    of: tuple[str, ...] = ()
-    """Items as text, whose ranks are wanted."""
+    of: tuple[StatedItem, ...] = ()
+    """Items whose ranks are wanted."""
     split: int | None = None
     """The number of even parts whose cuts are wanted, None for none."""
     as_json: bool = False

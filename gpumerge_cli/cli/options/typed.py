@@ -149,6 +149,7 @@ class RankOptions(MergingOptions, DeviceOptions):
     at: tuple[str, ...]
     quantile: tuple[str, ...]
     of: tuple[str, ...]
+    of_file: str | None
     split: int | None
     range: str | None
     json: bool
