@@ -130,7 +130,9 @@ class Operation:
 
     @property
     def title(self) -> str:
-        """`name`, or the word for what it does: "merge", "sort", "check", "rank", "union", "join"."""
+        """`name`, or the word for what it does: "merge", "sort", "dedupe", "check", "rank", "union", "join"."""
+        if self.keep_order:
+            return self.name or "dedupe"
         return self.name or (self.equals.name_of_set if self.kind == "merge" else self.kind)
 
 

@@ -119,6 +119,7 @@ class SortOptions(
     check_quiet: bool
     unique: bool | Kept
     only: Only | None
+    keep_order: bool
     compressed: bool
     algorithm: Literal["auto"] | Algorithm | None
     fan_in: int | None
