@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 
-SHORT_NAMES: dict[str, tuple[str, ...]] = {"comm": ("compare",), "dedupe": ("sort", "--unique", "--keep-order")}
+SHORT_NAMES: dict[str, tuple[str, ...]] = {
+    "comm": ("compare",),
+    "dedupe": ("sort", "--compressed", "--keep-order", "--unique"),
+}
 """The words that each name stands for. dedupe leaves --unique out where the command line says which items it keeps."""
 
 _HEAD = "use gpumerge merge --head N for sorted files, or gpumerge sort --head N for others"

@@ -33,6 +33,9 @@ _LEAST_MOST = 64 << 10
 _SHARE = 8
 """Bits take this part of the memory, pieces of parts another one, and texts that are read and written a third one."""
 _TABLE_SHARE = 2
+_USUAL_MEMORY = 96 << 20
+"""Bytes of memory if nobody gives a limit. A larger table stays in the caches less, which costs as much as temporary
+files save."""
 _TABLE_BYTES = 64
 """Bytes of the table for each byte of items, at most."""
 
@@ -50,7 +53,7 @@ class FirstSeenWorker:
     def __init__(self, work: Pass, memory: int) -> None:
         self.chunk_bytes = max(1, work.nbytes)
         self._work = work
-        self._memory = memory
+        self._memory = memory if work.job.resources.memory is not None else min(memory, _USUAL_MEMORY)
 
     def start(self) -> None:
         """See Worker."""

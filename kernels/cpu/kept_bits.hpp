@@ -12,7 +12,7 @@
 
 class KeptBits {
 public:
-    static constexpr int64_t PAGE = 1 << 16;  // bytes
+    static constexpr int64_t PAGE = 1 << 12;  // bytes; a rule for last items turns to any page at any time
 
     // descriptor: of a file that may be written, or -1 if all pages fit into memory. most: bytes of memory; a page at least.
     KeptBits(int descriptor, int64_t most) : descriptor_(descriptor), frames_(static_cast<size_t>(most < PAGE ? 1 : most / PAGE)) {}

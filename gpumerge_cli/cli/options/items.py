@@ -432,7 +432,7 @@ ORDER = (
         "keep-order", "Order", ("sort",),
         "With --unique or --only: do not sort, but leave the items that remain where they stand in the input. "
         "--unique keeps each item where it is first seen, --unique=last where it is last seen. gpumerge dedupe "
-        "stands for sort --unique --keep-order.",
+        "stands for sort --unique --keep-order --compressed.",
         not_with=(
             NotWith(("merge", "check", "check-quiet", "debug", "compare"), settings=False),
             NotWith(("count", "count-to", "source", "parts"), "{other}: the output of {option} has none"),
