@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
-
 SHORT_NAMES: dict[str, tuple[str, ...]] = {
     "comm": ("compare",),
     "dedupe": ("sort", "--compressed", "--keep-order", "--unique"),
@@ -38,7 +36,11 @@ _KEPT = ("unique", "only")  # the options that say which of equal items dedupe k
 def spelled_out(arguments: Sequence[str]) -> Sequence[str]:
     """The command line that `arguments` stand for: `help NAME` and short names are spelled out."""
     name, *words = arguments or ("",)
+    if name == "--" and words and words[0] in ("help", *SHORT_NAMES):  # the end of gpumerge's own options
+        return spelled_out(words)
     if name == "help" and len(words) <= 1:
+        from gpumerge_cli.cli.options.commands import COMMAND_NAMES
+
         known = not words or words[0] in COMMAND_NAMES or words[0] in SHORT_NAMES
         return spelled_out([*words, "--help"]) if known else words
     if name not in SHORT_NAMES:
@@ -51,7 +53,14 @@ def spelled_out(arguments: Sequence[str]) -> Sequence[str]:
     return [*meant, *words]
 
 
+def short_names() -> str:
+    """The short names and what they stand for, for help."""
+    rows = (f"  {name:<12}gpumerge {' '.join(words)}" for name, words in SHORT_NAMES.items())
+    return "\n".join(("\b", "Short names:", *rows, "  help NAME   gpumerge NAME --help"))
+
+
 def _says_what_it_keeps(words: Sequence[str]) -> bool:
+    from gpumerge_cli.cli.options.commands import command
     from gpumerge_cli.cli.scan import last_value
 
     row = command("sort")
