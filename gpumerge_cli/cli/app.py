@@ -13,8 +13,8 @@ from typing import NoReturn
 from gpumerge_cli.cli.failures import describe_failure, with_short_values
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
-from gpumerge_cli.cli.other_names import spelled_out
 from gpumerge_cli.cli.setting_files import anything_set
+from gpumerge_cli.cli.short_names import spelled_out
 from gpumerge_cli.cli.signals import handle_signals, stop_signal
 from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, lack_of_descriptors
 from gpumerge_cli.urls import redacted

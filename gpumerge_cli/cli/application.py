@@ -14,7 +14,7 @@ import typer
 
 from gpumerge_cli.cli.help import help_text, version_text
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, COMMANDS, command
-from gpumerge_cli.cli.other_names import OTHER_NAMES, SHORT_NAMES
+from gpumerge_cli.cli.options.other_names import OTHER_NAMES, SHORT_NAMES
 from gpumerge_cli.cli.scan import Operand, scan
 from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.errors import UsageError

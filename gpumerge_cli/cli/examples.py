@@ -53,7 +53,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge sort --field amount:nr sales.csv", "Sort CSV by amount, the greatest first, under its header."),
         ("gpumerge sort --time app.log", "Sort a log by the first time in each line."),
         (
-            "gpumerge sort --unique --keep-order -o once.txt lines.txt",
+            "gpumerge sort --unique --keep-order -o once.txt numbers.txt",
             "Write each line once, where it is first seen.",
         ),
         ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, whose type the suffix gives."),

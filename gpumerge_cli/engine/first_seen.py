@@ -1,7 +1,7 @@
 """Keeps some of equal items where they stand: a sort's output without the sort.
 
-A hash table holds the items that were seen. Items for which it has no room go to parts, which lie in temporary files, and
-each part is decided in the same way. The inputs are read twice: once to decide, and once to write what stays.
+A hash table holds the items that were seen. Items for which it has no room go to parts, which lie in temporary files.
+Each part is decided in the same way. The inputs are read twice: once to decide, and once to write what stays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import Disordered
-from gpumerge_cli.native.seen import Seen, Taken
+from gpumerge_cli.native.seen import SeenItems, Taken
 from gpumerge_cli.order.key_kinds import TEXT_PADDING
 
 _LEAST_READ, _MOST_READ = 64 << 10, 4 << 20
@@ -90,7 +90,7 @@ class FirstSeenWorker:
 class _Part:
     """Items of one part, in a temporary file of its own.
 
-    folder: where the file is. depth: see Seen.begin.
+    folder: where the file is. depth: see SeenItems.begin.
     """
 
     def __init__(self, folder: str, depth: int) -> None:
@@ -116,7 +116,7 @@ class _Parts:
     """The parts to which items go in one walk."""
 
     depth: int
-    """See Seen.begin."""
+    """See SeenItems.begin."""
     files: list[_Part | None]
     """None for a part without items so far."""
 
@@ -141,12 +141,13 @@ class _Kept:
         self._most = min(max(_LEAST_MOST, memory // _TABLE_SHARE), _TABLE_BYTES * work.nbytes + _LEAST_MOST)
         self._left: list[_Part] = []  # parts that are still to be decided, the next one last
         self._made = 0  # temporary files so far
+        self._done = 0  # see _tell
         items = work.nbytes // max(1, work.order.item_bytes)
         self._bits = None if items // 8 <= share else Spool(self._folder())
         if self._bits is not None:
             self._bits.append(())
         descriptor = -1 if self._bits is None else self._bits.descriptor
-        self._seen = Seen(work.order, work.equals, self._most, max(share, _LEAST_READ), descriptor)
+        self._seen = SeenItems(work.order, work.equals, self._most, max(share, _LEAST_READ), descriptor)
 
     def decide(self) -> None:
         """Go through all items once, and through those for which there was no room again."""
@@ -163,7 +164,6 @@ class _Kept:
                 return taken
 
             self._take_all(source, take, parts)
-            self._tell(number, source.size)
         self._flush(parts)
         while self._left:
             self._decide_part(self._left[-1])
@@ -183,6 +183,7 @@ class _Kept:
                     out = allocate(len(text))
                     continue
                 at += found.nbytes
+                self._tell(found.nbytes)
                 self.dropped += found.items - found.kept
                 if found.piece:
                     self.chunks += 1
@@ -241,6 +242,8 @@ class _Kept:
             if not low:
                 text = _larger(text, high, source.size - at, source.name)
             at += low
+            if parts.depth == 1:
+                self._tell(low)
 
     def _folder(self) -> str:
         """The next folder for a temporary file."""
@@ -252,10 +255,11 @@ class _Kept:
         self._made += 1
         return folders[self._made % len(folders)]
 
-    def _tell(self, number: int, size: int) -> None:
+    def _tell(self, nbytes: int) -> None:
+        """So many bytes of the inputs were gone through, which happens twice to each."""
+        self._done += nbytes
         if self._work.advance is not None:
-            done = sum(source.size for source in self._work.sources[: number + 1])
-            self._work.advance(done // 2, self._work.nbytes)
+            self._work.advance(self._done // 2, self._work.nbytes)
 
 
 def _larger(text: Bytes, held: int, left: int, name: str) -> Bytes:
@@ -277,5 +281,5 @@ def check_kept(job: Job) -> None:
         if layout.format.holds == "rows":
             raise UsageError(
                 f"{name}: rows of tables do not stay in the order of their files",
-                way_out="leave --keep-order out, or convert it to CSV or JSON Lines first",
+                way_out="leave --keep-order out, or make lines of it first",
             )

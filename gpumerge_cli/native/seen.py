@@ -20,7 +20,7 @@ HASH_BITS = 64
 
 @dataclass(frozen=True)
 class Taken:
-    """The outcome of a call of `Seen`."""
+    """The outcome of a call of `SeenItems`."""
 
     nbytes: int
     """The bytes of the text that were gone through."""
@@ -34,7 +34,7 @@ class Taken:
     """The items that go out, of those that were put out."""
 
 
-class Seen:
+class SeenItems:
     """Decides which of equal items go out. They come in any order. One thread at a time uses it.
 
     equals: a rule for places, which are those in the order in which items come. most: bytes of items and of their table

@@ -118,7 +118,8 @@ def test_csv_by_a_column(tmp_path: Path, rule: str) -> None:
 @pytest.mark.usefixtures("tight")
 def test_json_lines_by_a_member(tmp_path: Path) -> None:
     rng = random.Random(5)
-    lines = ['{"n": %s, "at": %d}' % (rng.choice(["1", "1.0", "10e-1", "2", "null"]), at) for at in range(100)]
+    numbers = [rng.choice(["1", "1.0", "10e-1", "2", "null"]) for _ in range(100)]
+    lines = [f'{{"n": {number}, "at": {at}}}' for at, number in enumerate(numbers)]
     data = "".join(line + "\n" for line in lines).encode()
     found = kept(tmp_path, "--field", "n", "-S", "4K", data=data, name="in.jsonl")
     assert found.decode().splitlines() == firsts(lines, lambda line: json.loads(line)["n"])

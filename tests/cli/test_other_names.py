@@ -10,7 +10,8 @@ import pytest
 from gpumerge_cli.cli import app as door
 from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
-from gpumerge_cli.cli.other_names import OTHER_NAMES, SHORT_NAMES, spelled_out
+from gpumerge_cli.cli.options.other_names import OTHER_NAMES, SHORT_NAMES
+from gpumerge_cli.cli.short_names import spelled_out
 
 
 def test_no_name_has_two_meanings() -> None:

@@ -17,7 +17,7 @@ from gpumerge_cli.buffers import allocate
 from gpumerge_cli.native import seen, specs
 from gpumerge_cli.native.calls import Disordered
 from gpumerge_cli.native.library import load_library
-from gpumerge_cli.native.seen import Seen
+from gpumerge_cli.native.seen import SeenItems
 from gpumerge_cli.order.base import Order
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_kinds import CHOSEN_KINDS, TEXT_PADDING
@@ -60,10 +60,10 @@ def plainly(items: Sequence[Any], key: Callable[[Any], Any], rule: Equals) -> li
 def decided(
     text: bytes, order: Order, rule: Equals, most: int, *, window: int = 1 << 16, room: int = 1 << 10, bits: int = 64
 ) -> bytes:
-    """The items that go out. most, room: see Seen. window: the bytes of a text. bits: those of a hash."""
+    """The items that go out. most, room: see SeenItems. window: the bytes of a text. bits: those of a hash."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryFile() as file:
         patch.setattr(seen, "HASH_BITS", bits)
-        one = Seen(order, rule, most, 0, file.fileno())
+        one = SeenItems(order, rule, most, 0, file.fileno())
         left: list[tuple[bytearray, int]] = []
 
         def take_all(data: bytes | bytearray, depth: int) -> None:

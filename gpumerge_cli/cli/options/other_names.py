@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 SHORT_NAMES: dict[str, tuple[str, ...]] = {
     "comm": ("compare",),
     "dedupe": ("sort", "--compressed", "--keep-order", "--unique"),
@@ -30,38 +28,9 @@ OTHER_NAMES: dict[str, str] = {
     "devices": "use gpumerge info", "version": "use gpumerge --version",
 }  # fmt: skip
 """The way out for each name that is no command."""
-_KEPT = ("unique", "only")  # the options that say which of equal items dedupe keeps
-
-
-def spelled_out(arguments: Sequence[str]) -> Sequence[str]:
-    """The command line that `arguments` stand for: `help NAME` and short names are spelled out."""
-    name, *words = arguments or ("",)
-    if name == "--" and words and words[0] in ("help", *SHORT_NAMES):  # the end of gpumerge's own options
-        return spelled_out(words)
-    if name == "help" and len(words) <= 1:
-        from gpumerge_cli.cli.options.commands import COMMAND_NAMES
-
-        known = not words or words[0] in COMMAND_NAMES or words[0] in SHORT_NAMES
-        return spelled_out([*words, "--help"]) if known else words
-    if name not in SHORT_NAMES:
-        return arguments
-    meant = SHORT_NAMES[name]
-    if name == "dedupe" and _says_what_it_keeps(words):
-        meant = tuple(word for word in meant if word != "--unique")
-    if words == ["--help"]:
-        meant = meant[:1]
-    return [*meant, *words]
 
 
 def short_names() -> str:
     """The short names and what they stand for, for help."""
     rows = (f"  {name:<12}gpumerge {' '.join(words)}" for name, words in SHORT_NAMES.items())
     return "\n".join(("\b", "Short names:", *rows, "  help NAME   gpumerge NAME --help"))
-
-
-def _says_what_it_keeps(words: Sequence[str]) -> bool:
-    from gpumerge_cli.cli.options.commands import command
-    from gpumerge_cli.cli.scan import last_value
-
-    row = command("sort")
-    return any(last_value(row, words, row.option(name)) is not None for name in _KEPT)
