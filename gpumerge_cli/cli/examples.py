@@ -53,6 +53,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge sort --field amount:nr sales.csv", "Sort CSV by amount, the greatest first, under its header."),
         ("gpumerge sort -n --tail 3 numbers.txt", "Write the three greatest numbers, without sorting the others."),
         ("gpumerge sort --time app.log", "Sort a log by the first time in each line."),
+        (
+            "gpumerge sort --unique --keep-order -o once.txt numbers.txt",
+            "Write each line once, where it is first seen.",
+        ),
         ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, whose type the suffix gives."),
     ),
     "check": (

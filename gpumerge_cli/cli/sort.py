@@ -230,7 +230,8 @@ def _operation(command: SortCommand, items: Items) -> Operation:
     equals, margin = rule_of(options), margin_of(options)
     if command.mode != "merge":
         sort = SortRequest(options.algorithm or "auto", LaunchRequest(options.kernel, fan_in=options.fan_in))
-        return Operation("sort", equals, ranks=head_or_tail(options), margin=margin, launch=sort)
+        ranks = head_or_tail(options)
+        return Operation("sort", equals, ranks=ranks, margin=margin, launch=sort, keep_order=options.keep_order)
     lenient = items.lines is not None and margin is None and equals in (Equals.ALL, Equals.FIRST)
     launch = LaunchRequest(options.kernel)  # the other launch options are for sorts
     return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)

@@ -104,6 +104,8 @@ class Operation:
     """The requested kernel, and the algorithm of a sort."""
     name: str = ""
     """The name of the run in its report, "" for that of the kind or of `equals`."""
+    keep_order: bool = False
+    """A sort leaves the items that remain in the order of the inputs; not with `margin`, nor with parts."""
     turned: bool = False
     """The last input counts as the first one, and so on; the report has them in the given order."""
 
@@ -133,7 +135,9 @@ class Operation:
 
     @property
     def title(self) -> str:
-        """`name`, or the word for what it does: "merge", "sort", "check", "rank", "union", "join"."""
+        """`name`, or the word for what it does: "merge", "sort", "dedupe", "check", "rank", "union", "join"."""
+        if self.keep_order:
+            return self.name or "dedupe"
         return self.name or (self.equals.name_of_set if self.kind == "merge" else self.kind)
 
 

@@ -66,7 +66,8 @@ class Local:
                 output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
             # No GPU has some of the rules for equal items, or has been measured on counts of files.
             operation = job.operation
-            of_cpu = operation.margin is not None or operation.selects or operation.equals.is_for_cpu
+            of_cpu = operation.margin is not None or operation.selects or operation.keep_order
+            of_cpu = of_cpu or operation.equals.is_for_cpu
             backend = "cpu" if of_cpu and on.backend == "auto" else on.backend
             alone = select_for_sort(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
             clock.start()
@@ -134,6 +135,10 @@ class LocalTeam:
             from gpumerge_cli.engine.selecting import selection_workers
 
             return self.ready_with(selection_workers(work, self.backend))
+        if work.action == "first seen":
+            from gpumerge_cli.engine.first_seen import FirstSeenWorker
+
+            return self.ready_with([FirstSeenWorker(work, self.memory)])
         workers: list[Worker] = []
         kinds = (choice.host is not None) + (len(choice.devices) > 0)
         if choice.host is not None:

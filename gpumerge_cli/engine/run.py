@@ -136,11 +136,7 @@ def _run_to_output(
         try:
             team = executor.team(job, inputs, clock, output)
             running = _Running(job, inputs, output, team, clock, advance, on_stage)
-            if selects and not sorts:
-                outcome = running.write_runs(running.pass_of_runs(), stack)
-                outcome.counts += [0] * (len(inputs.sources) - len(outcome.counts))
-            else:
-                outcome = running.sort(stack) if sorts else running.merge(parts)
+            outcome = running.done(parts, stack, sorts=sorts)
             output.finish(outcome, durable=job.output.durable)
             settle()
             output.commit(durable=job.output.durable)
@@ -152,12 +148,16 @@ def _run_to_output(
 
 def _check_before_opening(job: Job) -> None:
     """Raise an error for what is wrong with the job whatever its inputs hold."""
-    if job.operation.kind != "sort":
+    if job.operation.kind != "sort" or job.operation.keep_order:
         refuse_inputs(job.output.name, job.inputs)
     if job.operation.selects:
         from gpumerge_cli.engine.selection import Selection
 
         Selection.of(job.operation)
+    if job.operation.keep_order:
+        from gpumerge_cli.engine.first_seen import check_kept
+
+        check_kept(job)
     if job.operation.join is not None:
         from gpumerge_cli.engine.joining import check_joined
 
@@ -221,6 +221,26 @@ class _Running:
     clock: Clock
     advance: Advance | None
     on_stage: OnStage | None
+
+    def done(self, parts: Sequence[Chunk], stack: ExitStack, *, sorts: bool) -> Outcome:
+        """Merge or sort the inputs to the output, or leave them in their order. parts, stack: see merge and sort."""
+        if self.job.operation.keep_order:
+            return self.keep()
+        if self.job.operation.selects and not sorts:
+            outcome = self.write_runs(self.pass_of_runs(), stack)
+            outcome.counts += [0] * (len(self.inputs.sources) - len(outcome.counts))
+            return outcome
+        return self.sort(stack) if sorts else self.merge(parts)
+
+    def keep(self) -> Outcome:
+        """Write the items that remain of equal ones, in the order of the inputs."""
+        inputs = self.inputs
+        everything = Chunk(tuple((0, source.size) for source in inputs.sources), 0)
+        work = Pass.of(self.job, "first seen", inputs, self.output.writer(planned=False))
+        outcome = self._outcome(replace(work, pieces=[everything], advance=self.advance))
+        for source in inputs.sources:
+            source.check_unchanged()
+        return outcome
 
     def merge(self, parts: Sequence[Chunk]) -> Outcome:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""

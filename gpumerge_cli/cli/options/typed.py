@@ -121,6 +121,7 @@ class SortOptions(
     only: Only | None
     head: int | None
     tail: int | None
+    keep_order: bool
     compressed: bool
     algorithm: Literal["auto"] | Algorithm | None
     fan_in: int | None
