@@ -21,7 +21,8 @@ enum Status { DONE = 0, DISORDER = 1, READ_FAILED = 2, INPUT_SHRANK = 3, WRITE_F
     SURPLUS_FIELDS = 7, REPEATED_KEY = 8, NO_NUMBER_TO_SUM = 9, NO_COLUMN_TO_SUM = 10, LONG_SUM = 11 };
 
 /* The failure of a call. error: its errno, if it has one. input: the number of the source or run, or of the column for the last three
- * statuses, whose position is the byte at which the item begins, or -1. position: the byte in that source;
+ * statuses, whose position is the byte at which the item begins, or -1; then `error` is the bytes of the column's text, with the
+ * bytes of the item ahead of it above 32 bits. position: the byte in that source;
  * for DISORDER the byte of the first item that goes before the one ahead of it, or of a line with an invalid key (see gm_fault);
  * for SURPLUS_FIELDS the first byte of the line; for REPEATED_KEY that of the item whose key is that of the one ahead of it. */
 struct Failure {
@@ -308,8 +309,13 @@ int64_t gm_sums_add(struct Sums* sums, const unsigned char* data, int64_t nbytes
 int64_t gm_sums_end(struct Sums* sums, struct Failure* failure);
 /* What has gone out since the last call; it stays until the next call. */
 unsigned char* gm_sums_result(struct Sums* sums, int64_t* nbytes);
-/* The bytes of the first `items` whole items. */
-int64_t gm_sums_bytes(const struct SumSpec* spec, const unsigned char* data, int64_t nbytes, int64_t items);
+/* The beginning of items whose groups are known. items, nbytes: the items that belong to the group of the item ahead of all, and their
+ * bytes. groups: the groups that begin in all `items` items. */
+struct SumHead {
+    int64_t items, nbytes, groups;
+};
+void gm_sums_head(const struct SumSpec* spec, const unsigned char* data, int64_t nbytes, const int64_t* follows, int64_t items,
+    struct SumHead* head);
 
 /* Writes lines that begin with counts, as uniq -c writes them, to `out`, which may hold as many bytes: for each the text behind the
  * count, a newline, the count, and the byte `end`. Each line ends in a newline. Returns the bytes, or the complement of the byte at

@@ -129,9 +129,12 @@ private:
     // Adds the number of a column of the item at `at`.
     void put_in(const unsigned char* at, size_t column, int64_t position)
     {
-        const auto fault = [&](Status status) { return Fault{status, {0, static_cast<int64_t>(column), position}}; };
         if (spec.form == NUMBERS_OF_RECORDS) return reals[column].add(at, spec.columns[column]);
         const Span span = is_held ? held[column] : found[column];
+        const auto fault = [&](Status status) {
+            const int64_t text = span.start == nullptr ? 0 : (span.start - at) << 32 | (span.stop - span.start);
+            return Fault{status, {text, static_cast<int64_t>(column), position}};
+        };
         if (column + 1 == columns) is_held = false;
         if (span.start == nullptr) {
             if (spec.form != MEMBERS_OF_LINES) throw fault(NO_COLUMN_TO_SUM);
@@ -240,9 +243,11 @@ unsigned char* gm_sums_result(Sums* sums, int64_t* nbytes)
     return sums->shown.data();
 }
 
-int64_t gm_sums_bytes(const SumSpec* spec, const unsigned char* data, int64_t nbytes, int64_t items)
+void gm_sums_head(const SumSpec* spec, const unsigned char* data, int64_t nbytes, const int64_t* follows, int64_t items, SumHead* head)
 {
+    *head = {0, 0, 0};
     const unsigned char *at = data, *const stop = data + nbytes;
-    for (; items > 0 && at < stop; --items) at = Sums::end_of(*spec, at, stop);
-    return at - data;
+    for (; head->items < items && follows[head->items] != 0 && at < stop; ++head->items) at = Sums::end_of(*spec, at, stop);
+    head->nbytes = at - data;
+    for (int64_t item = 0; item < items; ++item) head->groups += follows[item] == 0;
 }

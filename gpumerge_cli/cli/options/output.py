@@ -20,6 +20,14 @@ _OF_RANGE = NotWith(
 _RANGE = Needs(
     ("range",), "{option} is for the items of --range", "add --range, or leave {option} out", settings=False,
 )  # fmt: skip
+_ONE_OF_GROUP = (
+    NotWith(("count", "count-to"), "{option} and {other} do not go together", "use one of the two"),
+    NotWith(
+        ("only", "source", "parts", "head", "tail", "plan", "compare", "check", "check-quiet", "debug"),
+        "{option} writes one item for several equal ones, so it does not go with {other}",
+    ),
+)
+"""Conflicts of options that write one item for a group of equals, and sum something over it."""
 _COMPRESSIONS = (*COMPRESSIONS, *(one for one in COLUMN_COMPRESSIONS if one not in COMPRESSIONS))
 _OF_COLUMNS = (
     f"Columns of tables are compressed by {', '.join(COLUMN_COMPRESSIONS[:-1])} or {COLUMN_COMPRESSIONS[-1]}; by "
@@ -123,6 +131,30 @@ OUTPUT = (
             NotWith(("count",), "{other} and {option} put the numbers in two places", "use one of the two"),
             NotWith(("parts",), "{option} writes the counts of one output", "leave {other} out"),
         ),
+    ),
+    *(
+        Option(
+            "sum", "Output", commands,
+            "Write the first of several equal items, with the sum of their values in COLUMN: the name or the number of a "
+            "field of CSV, the number of a field of lines, a path in JSON Lines, a field of records, a column of a table. "
+            "May be given again, or with commas between columns. Implies -u; with --unique=last, the last item is "
+            f"written. Sums are exact, and those that do not fit a column are errors.{more}",
+            kind="text", placeholder="COLUMN", multiple=True, settable=False, not_with=_ONE_OF_GROUP,
+        )
+        for commands, more in ((("merge",), ""), (("sort",), " With -m, disorder is an error."))
+    ),
+    *(
+        Option(
+            "counted", "Output", commands,
+            "Each line begins with a count, as uniq -c writes it. Keys and order are those of the text behind the count. "
+            f"Write equal lines once, with the sum of their counts in the same form. Implies -u.{more}",
+            settable=False,
+            not_with=(
+                NotWith(("sum",), "{option} sums the counts of lines, and {other} columns", "use one of the two"),
+                *_ONE_OF_GROUP,
+            ),
+        )
+        for commands, more in ((("merge",), ""), (("sort",), " With -m, disorder is an error."))
     ),
     *(
         Option(
