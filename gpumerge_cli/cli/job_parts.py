@@ -235,7 +235,9 @@ def columns_of_sums(options: SumOptions) -> tuple[str, ...]:
 
     words = tuple(word for text in options.sum for word in split_words(text))
     if not all(words):
-        raise UsageError(f"--sum {','.join(options.sum)}: a column has no name", way_out="write --sum NAME, or a number")
+        raise UsageError(
+            f"--sum {','.join(options.sum)}: a column has no name", way_out="write --sum NAME, or a number"
+        )
     return words
 
 

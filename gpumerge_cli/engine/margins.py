@@ -13,7 +13,7 @@ from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.formats.output import refuse_inputs, same_output
 from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import SETS, TITLE, Equals, Margin
-from gpumerge_cli.order.sums import COUNTED, SummedColumn, SumRules
+from gpumerge_cli.order.sums import COUNTED, SummedColumn, SumRequest, SumRules
 
 
 def prepared_margin(margin: Margin, inputs: Inputs, equals: Equals) -> tuple[Margin, Inputs]:
@@ -46,10 +46,11 @@ def _summed(margin: Margin, inputs: Inputs, *, last: bool) -> Margin:
     """The margin with the places of the columns that are summed. last: the last of equal items goes out."""
     format, order = inputs.layout.format, inputs.order
     if margin.counted:
-        rules = SumRules("counts of lines", (SummedColumn(COUNTED),), end=order.end[0])
+        rules = SumRules("counts of lines", (SummedColumn(COUNTED),), end=order.end[0], last=last)
     else:
-        rules = format.summed(margin.sums, names_of_columns(inputs), order, inputs.dtype, inputs.written)
-    return replace(margin, rules=replace(rules, last=last))
+        request = SumRequest(margin.sums, names_of_columns(inputs), last)
+        rules = format.summed(request, order, inputs.dtype, inputs.written)
+    return replace(margin, rules=rules)
 
 
 def names_of_columns(inputs: Inputs) -> tuple[str, ...]:

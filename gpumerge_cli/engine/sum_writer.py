@@ -15,7 +15,7 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.task import Position
-from gpumerge_cli.engine.writers import Merged, SinkWriter
+from gpumerge_cli.engine.writers import Merged, NumberedRowWriter, SinkWriter
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Sink
@@ -147,3 +147,33 @@ class SumWriter(SinkWriter):
 
     def _count(self, piece: Bytes) -> int:
         return len(piece) // self._rules.record if self._rules.record else bytes(piece).count(self._rules.end)
+
+
+class SummedRowWriter(NumberedRowWriter):
+    """Writes rows whose columns are summed as they are found. No group spans two chunks. See ResultWriter."""
+
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        import numpy as np  # which rows need anyway
+
+        whole = _Whole(cast(CountingWorker, merged))
+        written = super().put(turn, position, whole, last=last)
+        groups = np.count_nonzero(np.frombuffer(whole.equals(), np.int64) == 0)
+        cast(Any, merged).dropped = sum(merged.counts) - int(groups)
+        return written
+
+
+class _Whole:
+    """A result in one part. See Merged."""
+
+    def __init__(self, merged: CountingWorker) -> None:
+        self._merged = merged
+        self.spans, self.counts, self.dropped = merged.spans, merged.counts, merged.dropped
+        self.merged_bytes = merged.merged_bytes
+        self.equals = merged.equals
+
+    def outputs(self) -> list[Bytes]:
+        parts = list(self._merged.outputs()) if self._is_whole() else list(map(bytes, self._merged.outputs()))
+        return [parts[0] if len(parts) == 1 else memoryview(b"".join(parts))]
+
+    def _is_whole(self) -> bool:
+        return isinstance(self._merged.outputs(), list)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.csv_dialect import dialect_of
@@ -12,33 +11,35 @@ from gpumerge_cli.formats.json_members import LinesOfItems
 from gpumerge_cli.formats.json_paths import path_of
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import FIRST_LINE, QUOTED, RECORD_END, LineOrder, separator_word
-from gpumerge_cli.order.sums import SummedColumn, SumRules, is_key, no_key, refuse_twice, summed_fields
+from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules, is_key, no_key, refuse_twice, summed_fields
 
 
-def summed_fields_of(names: Sequence[str], titles: Sequence[str], order: LineOrder) -> SumRules:
+def summed_fields_of(request: SumRequest, order: LineOrder) -> SumRules:
     """The places of fields in lines, or in the records of CSV that lines were made of. order: that of the lines.
 
     Raises UsageError.
     """
-    columns = summed_fields(names, titles, order.requested)
+    columns = summed_fields(request, order.requested)
     if order.has_fields and order.made:
         dialect = dialect_of(order.requested)
         flags = QUOTED * (dialect.quotes != "none")
         separator = separator_word(dialect.separator, flags)
-        return SumRules("fields of records", columns, order.terminator, separator, order.requested.quotes)
+        return SumRules(
+            "fields of records", columns, order.terminator, separator, order.requested.quotes, last=request.last
+        )
     flags = RECORD_END | QUOTED * (order.quotes == "doubled") if order.quoted else 0
     separator = separator_word(order.separator, flags | FIRST_LINE * order.first_line)
-    return SumRules("fields of lines", columns, order.terminator, separator)
+    return SumRules("fields of lines", columns, order.terminator, separator, last=request.last)
 
 
-def summed_members(names: Sequence[str], order: Order, written: Written) -> SumRules:
+def summed_members(request: SumRequest, order: Order, written: Written) -> SumRules:
     """The places of values in items of JSON Lines. Raises UsageError."""
     assert isinstance(written.shown, LinesOfItems) and order.text is not None, "of JSON Lines"
     keys = [path_of(key.name) for key in order.text.requested.keys]
     if not keys:
-        raise no_key(names)
+        raise no_key(request.names)
     columns = []
-    for name in names:
+    for name in request.names:
         path = path_of(name)
         if any(path[: len(key)] == key or key[: len(path)] == path for key in keys):
             raise is_key(name)
@@ -55,4 +56,5 @@ def summed_members(names: Sequence[str], order: Order, written: Written) -> SumR
             if column is not other and other.path[: len(column.path)] == column.path:
                 what = f"--sum {other.name}: it lies within {column.name}, which is summed, too"
                 raise UsageError(what, way_out="name one of them")
-    return SumRules("members of lines", tuple(columns), order.text.terminator, keys=written.shown.keys)
+    end, keys = order.text.terminator, written.shown.keys
+    return SumRules("members of lines", tuple(columns), end, keys=keys, last=request.last)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.order.key_types import KIND_OF_LETTER, TYPES, Dtype
+from gpumerge_cli.order.key_types import KIND_OF_LETTER, TYPES
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.sums import SummedColumn, SumRules, is_key, refuse_twice
+from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules, is_key, refuse_twice
 from gpumerge_cli.suggestions import did_you_mean_column
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.key_types import Dtype
 
 _WIDTHS = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)}
 """The bytes of numbers that are summed, by NumPy's letters."""
 
 
-def summed_numbers(names: Sequence[str], order: Order, dtype: Dtype | None) -> SumRules:
+def summed_numbers(request: SumRequest, order: Order, dtype: Dtype | None) -> SumRules:
     """The places of fields in records. Raises UsageError for items without fields, and for fields that are no numbers."""
-    fields = None if dtype is None else dtype.fields
+    names, fields = request.names, None if dtype is None else dtype.fields
     if not order.record or fields is None or dtype is None:
         what = f"--sum {','.join(names)}: the items have no columns"
         raise UsageError(what, way_out="name the fields of records by --dtype, or leave it out")
@@ -27,7 +29,7 @@ def summed_numbers(names: Sequence[str], order: Order, dtype: Dtype | None) -> S
     for column in columns:
         if keys & set(range(column.place, column.place + column.width)):
             raise is_key(column.name)
-    return SumRules("numbers of records", tuple(columns), record=order.record)
+    return SumRules("numbers of records", tuple(columns), record=order.record, last=request.last)
 
 
 def _column(name: str, fields: dict[str, Any]) -> SummedColumn:

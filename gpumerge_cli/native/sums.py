@@ -68,7 +68,6 @@ class SumSpec:
         spec.names = address_of(texts)
         self.spec = spec
 
-
     def head(self, items: Bytes, follows: Bytes, count: int) -> Any:
         """The SumHead of whole items, `count` of them."""
         found = library().SumHead()

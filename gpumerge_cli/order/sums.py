@@ -23,6 +23,18 @@ COUNTED = "--counted"
 
 
 @dataclass(frozen=True)
+class SumRequest:
+    """The columns that are to be summed, before their places are known."""
+
+    names: tuple[str, ...]
+    """As options name them."""
+    titles: tuple[str, ...] = ()
+    """The names of columns in the header of lines."""
+    last: bool = False
+    """Whether the last of equal items goes out, and not the first one."""
+
+
+@dataclass(frozen=True)
 class SummedColumn:
     """A summed column of items."""
 
@@ -58,7 +70,7 @@ class SumRules:
     keys: int = 0
     """The number of images ahead of a line of JSON."""
     last: bool = False
-    """Whether the last of equal items goes out, and not the first one."""
+    """See SumRequest."""
 
     @property
     def in_rows(self) -> bool:
@@ -88,12 +100,12 @@ def is_key(name: str) -> UsageError:
     return UsageError(f"--sum {name}: the column is a part of the key", way_out="name a column that is no key")
 
 
-def summed_fields(names: Sequence[str], titles: Sequence[str], requested: LineOrder) -> tuple[SummedColumn, ...]:
-    """The fields that words name, in ascending order.
+def summed_fields(request: SumRequest, requested: LineOrder) -> tuple[SummedColumn, ...]:
+    """The requested fields, in ascending order.
 
-    titles: the names of fields, as far as they have names. requested: the order that options ask for, whose keys count
-    these fields. Raises UsageError.
+    requested: the order that options ask for, whose keys count these fields. Raises UsageError.
     """
+    names, titles = request.names, request.titles
     if not requested.keys or any(key.whole and key.compare == TEXT for key in requested.keys):
         raise no_key(names)
     columns = [SummedColumn(name, field_of("--sum", name, titles)) for name in names]

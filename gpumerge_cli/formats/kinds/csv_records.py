@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
-    from gpumerge_cli.order.sums import SumRules
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 
 class Csv(Format):
@@ -153,13 +153,11 @@ class Csv(Format):
 
         return counted_records(margin, head, order.text or LineOrder(), written)
 
-    def summed(
-        self, names: Sequence[str], titles: Sequence[str], order: Order, dtype: Dtype | None, written: Written
-    ) -> SumRules:
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
         """See Format."""
         from gpumerge_cli.formats.line_sums import summed_fields_of
 
-        return summed_fields_of(names, titles, order.text or LineOrder())
+        return summed_fields_of(request, order.text or LineOrder())
 
     def torn_way_out(self, lines: Sequence[bytes]) -> str:
         """See Format. Quotes enclose the ends of such lines."""

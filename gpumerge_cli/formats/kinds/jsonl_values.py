@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
-    from gpumerge_cli.order.sums import SumRules
     from gpumerge_cli.order.rules import LineKey
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 
 class JsonLines(Format):
@@ -146,13 +146,11 @@ class JsonLines(Format):
 
         return counted_lines(margin, head, written)
 
-    def summed(
-        self, names: Sequence[str], titles: Sequence[str], order: Order, dtype: Dtype | None, written: Written
-    ) -> SumRules:
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
         """See Format. Names are paths, as those of keys."""
         from gpumerge_cli.formats.line_sums import summed_members
 
-        return summed_members(names, order, written)
+        return summed_members(request, order, written)
 
     def placed(self, margin: Margin, order: Order, written: Written) -> Beside:
         """See Format. The first member of each line says which inputs hold it."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
-    from gpumerge_cli.order.sums import SumRules
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 
 class Text(Format):
@@ -70,13 +70,11 @@ class Text(Format):
         """See Format. The numbers stand beside lines, in no column of theirs."""
         return Counted(margin, head, written)
 
-    def summed(
-        self, names: Sequence[str], titles: Sequence[str], order: Order, dtype: Dtype | None, written: Written
-    ) -> SumRules:
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
         """See Format."""
         from gpumerge_cli.formats.line_sums import summed_fields_of
 
-        return summed_fields_of(names, titles, order.text or LineOrder())
+        return summed_fields_of(request, order.text or LineOrder())
 
     def prepared(
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]

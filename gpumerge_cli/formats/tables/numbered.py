@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,38 +12,64 @@ from numpy.typing import NDArray
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import COUNT_TITLE, PLACE_TITLE, PLACES, Margin
 
+Numbers = Any
+"""The numbers of some rows, int64, or what is made of them: it has slices."""
 
-class NumberColumn(Protocol):
-    """A column made of numbers."""
+
+class NumberColumns(Protocol):
+    """Columns that are made of numbers."""
+
+    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, Numbers]:
+        """(whether each row goes out, None if all do; the numbers of those that do). rows: gives their values."""
+
+    def schema_with(self, schema: pa.Schema) -> pa.Schema:
+        """The columns of an output of rows with these columns."""
+
+    def added_to(self, rows: pa.Table, numbers: Numbers) -> pa.Table:
+        """Rows that go out with the columns for their numbers, which may be dictionaries."""
+
+
+class RowsOf(Protocol):
+    """Gives the values of rows."""
+
+    def __call__(self, low: int, high: int, names: Sequence[str]) -> pa.Table:
+        """The columns of these names for rows low to high - 1."""
+
+
+class _NumberColumn:
+    """One more column. See NumberColumns."""
 
     field: pa.Field
     at: int
     """The place of the column among those of the rows, -1 behind all of them."""
 
-    def kept(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Whether each row goes out; None if all do."""
+    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, Numbers]:
+        """See NumberColumns."""
+        return None, numbers
 
     def values(self, numbers: NDArray[np.int64]) -> Any:
         """The values for the numbers of rows that go out, of the field's type or a dictionary of it."""
+        return pa.array(numbers)
+
+    def schema_with(self, schema: pa.Schema) -> pa.Schema:
+        """See NumberColumns."""
+        return schema.insert(len(schema) if self.at < 0 else self.at, self.field)
+
+    def added_to(self, rows: pa.Table, numbers: Numbers) -> pa.Table:
+        """See NumberColumns."""
+        values = self.values(numbers)
+        return rows.add_column(rows.num_columns if self.at < 0 else self.at, self.field.with_type(values.type), values)
 
 
-class CountColumn:
-    """The numbers of equal rows. See NumberColumn."""
+class CountColumn(_NumberColumn):
+    """The numbers of equal rows."""
 
     field = pa.field(COUNT_TITLE, pa.int64())
     at = -1
 
-    def kept(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """See NumberColumn."""
-        return None
 
-    def values(self, numbers: NDArray[np.int64]) -> Any:
-        """See NumberColumn."""
-        return pa.array(numbers)
-
-
-class PlaceColumn:
-    """The inputs, of two, that hold a row. See NumberColumn. margin: its columns are None where rows are left out."""
+class PlaceColumn(_NumberColumn):
+    """The inputs, of two, that hold a row. margin: its columns are None where rows are left out."""
 
     field = pa.field(PLACE_TITLE, pa.string(), nullable=False)
     at = 0
@@ -50,28 +77,17 @@ class PlaceColumn:
     def __init__(self, margin: Margin) -> None:
         self._goes_out = np.array([text is not None for text in margin.columns])
 
-    def kept(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """See NumberColumn."""
-        return None if self._goes_out.all() else self._goes_out[numbers]
+    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, Numbers]:
+        """See NumberColumns."""
+        kept = None if self._goes_out.all() else self._goes_out[numbers]
+        return kept, numbers if kept is None else numbers[kept]
 
     def values(self, numbers: NDArray[np.int64]) -> Any:
-        """See NumberColumn."""
+        """See _NumberColumn."""
         return pa.DictionaryArray.from_arrays(numbers.astype(np.int32), pa.array(PLACES, pa.string()))
 
 
-def with_column(schema: pa.Schema, column: NumberColumn) -> pa.Schema:
-    """The columns of an output that has one more."""
-    return schema.insert(len(schema) if column.at < 0 else column.at, column.field)
-
-
-def refuse_title(schema: pa.Schema, column: NumberColumn, option: str, way_out: str) -> None:
+def refuse_title(schema: pa.Schema, column: _NumberColumn, option: str, way_out: str) -> None:
     """Raise UsageError if rows have a column of this title."""
     if column.field.name in schema.names:
         raise UsageError(f"{option}: the rows have a column {column.field.name!r} already", way_out=way_out)
-
-
-def add_column(rows: pa.Table, column: NumberColumn, numbers: NDArray[np.int64]) -> pa.Table:
-    """Rows with the column for their numbers, which may be a dictionary."""
-    values = column.values(numbers)
-    field = column.field.with_type(values.type)
-    return rows.add_column(rows.num_columns if column.at < 0 else column.at, field, values)

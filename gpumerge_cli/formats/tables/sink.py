@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -15,7 +15,6 @@ from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, without_di
 from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.join_gather import JoinGather
-from gpumerge_cli.formats.tables.numbered import add_column
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
@@ -126,10 +125,14 @@ class RowSink(GroupSink):
         of_rows = None
         if numbers is not None:
             assert self._gather.numbered is not None, "the engine has numbers for a column"
-            of_rows = np.array(np.frombuffer(numbers, np.int64))
-            kept = self._gather.numbered.kept(of_rows)
+            every = wanted
+
+            def values(low: int, high: int, names: Sequence[str]) -> Any:
+                return self._gather.values(every.part(low, high), names)
+
+            kept, of_rows = self._gather.numbered.kept(np.array(np.frombuffer(numbers, np.int64)), values)
             if kept is not None:
-                wanted, of_rows = wanted.kept(kept), of_rows[kept]
+                wanted = wanted.kept(kept)
         parts: list[RowPart] = []
         made, rows = self._made(wanted, of_rows), 0
         for part, is_encoded, count in made:
@@ -163,7 +166,7 @@ class RowSink(GroupSink):
         """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
         rows = self._gather.rows(found)
         if self._gather.numbered is not None:
-            rows = add_column(rows, self._gather.numbered, numbers)
+            rows = self._gather.numbered.added_to(rows, numbers)
         whole = self._is_whole(self._size(found))
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
