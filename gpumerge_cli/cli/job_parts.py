@@ -219,7 +219,7 @@ def rule_of(options: MergeOptions | SortOptions) -> Equals:
 
 
 def margin_of(options: CountOptions) -> Margin | None:
-    """The counts or sums that options ask for, or the column of --source; None without any of them. Raises UsageError."""
+    """The counts or sums that options ask for, or the column of --source; None without them. Raises UsageError."""
     if isinstance(options, SumOptions) and options.sums:
         return Margin(sums=columns_of_sums(options), counted=options.counted)
     if options.count_to is not None:

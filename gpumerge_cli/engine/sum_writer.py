@@ -1,8 +1,8 @@
 """The writer of items whose columns are summed over groups of equals, whatever chunks a group spans.
 
-A chunk comes with all its items, and says for each whether it equals the one ahead of it. Threads sum the groups that begin
-in their chunks. The first items of a chunk may belong to a group that began ahead of it: they are added once all chunks ahead
-have been. So a group may be larger than the memory, and floats are added in the order of the merge.
+A chunk comes with all its items, and says for each whether it equals the one ahead of it. Threads sum the groups that
+begin in their chunks. The first items of a chunk may belong to a group that began ahead of it: they are added once all
+chunks ahead have been. So a group may be larger than the memory, and floats are added in the order of the merge.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class SumWriter(SinkWriter):
     ) -> int | None:
         """Write a piece behind all that lie ahead of it; the bytes written, None if it is over.
 
-        head: its items that belong to the group that is not over. ends: whether this group ends in the piece. sums: of the
-        other items.
+        head: its items that belong to the group that is not over. ends: whether this group ends in the piece. sums: of
+        the other items.
         """
         sink = self._sinks[position.part]
         body = sink.encode(sums.taken()) if ends else b""

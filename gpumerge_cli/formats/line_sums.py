@@ -56,5 +56,5 @@ def summed_members(request: SumRequest, order: Order, written: Written) -> SumRu
             if column is not other and other.path[: len(column.path)] == column.path:
                 what = f"--sum {other.name}: it lies within {column.name}, which is summed, too"
                 raise UsageError(what, way_out="name one of them")
-    end, keys = order.text.terminator, written.shown.keys
-    return SumRules("members of lines", tuple(columns), end, keys=keys, last=request.last)
+    end = order.text.terminator
+    return SumRules("members of lines", tuple(columns), end, keys=written.shown.keys, last=request.last)

@@ -18,7 +18,7 @@ _WIDTHS = {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)}
 
 
 def summed_numbers(request: SumRequest, order: Order, dtype: Dtype | None) -> SumRules:
-    """The places of fields in records. Raises UsageError for items without fields, and for fields that are no numbers."""
+    """The places of fields in records. Raises UsageError for items without fields, and for fields without numbers."""
     names, fields = request.names, None if dtype is None else dtype.fields
     if not order.record or fields is None or dtype is None:
         what = f"--sum {','.join(names)}: the items have no columns"

@@ -20,7 +20,8 @@ class SumFault(Exception):  # noqa: N818 - whoever knows the items reports it
     """A column of an item has no number, or its sum is too large.
 
     kind: a Status of kernels/cpu/entries.h. column: its number among those that are summed. position: the byte of the
-    items at which the item begins; -1 if it is none of them. text: the bytes of the item between which the column's text lies.
+    items at which the item begins; -1 if it is none of them. text: the bytes of the item between which the column's
+    text lies.
     """
 
     def __init__(self, kind: str, column: int, position: int, text: tuple[int, int]) -> None:

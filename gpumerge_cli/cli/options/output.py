@@ -135,10 +135,10 @@ OUTPUT = (
     *(
         Option(
             "sum", "Output", commands,
-            "Write the first of several equal items, with the sum of their values in COLUMN: the name or the number of a "
-            "field of CSV, the number of a field of lines, a path in JSON Lines, a field of records, a column of a table. "
-            "May be given again, or with commas between columns. Implies -u; with --unique=last, the last item is "
-            f"written. Sums are exact, and those that do not fit a column are errors.{more}",
+            "Write the first of several equal items, with the sum of their values in COLUMN: the name or the number of "
+            "a field of CSV, the number of a field of lines, a path in JSON Lines, a field of records, a column of a "
+            "table. May be given again, or with commas between columns. Implies -u; with --unique=last, the last item "
+            f"is written. Sums are exact, and those that do not fit a column are errors.{more}",
             kind="text", placeholder="COLUMN", multiple=True, settable=False, not_with=_ONE_OF_GROUP,
         )
         for commands, more in ((("merge",), ""), (("sort",), " With -m, disorder is an error."))
@@ -146,8 +146,8 @@ OUTPUT = (
     *(
         Option(
             "counted", "Output", commands,
-            "Each line begins with a count, as uniq -c writes it. Keys and order are those of the text behind the count. "
-            f"Write equal lines once, with the sum of their counts in the same form. Implies -u.{more}",
+            "Each line begins with a count, as uniq -c writes it. Keys and order are those of the text behind the "
+            f"count. Write equal lines once, with the sum of their counts in the same form. Implies -u.{more}",
             settable=False,
             not_with=(
                 NotWith(("sum",), "{option} sums the counts of lines, and {other} columns", "use one of the two"),

@@ -1,7 +1,7 @@
 """Columns of an output of rows that hold the sums of groups of equal rows.
 
-Integers, decimals and durations are added exactly, as signed digits of 32 bits. Floats are added in the order of the merge, as
-doubles. Nulls count as nothing; the sum of nothing is null.
+Integers, decimals and durations are added exactly, as signed digits of 32 bits. Floats are added in the order of the
+merge, as doubles. Nulls count as nothing; the sum of nothing is null.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class GroupSums:
 
 
 class SumColumns:
-    """The summed columns of rows. See NumberColumns. Its numbers are 1 for a row that equals the one ahead of it, else 0.
+    """The summed columns of rows. See NumberColumns. Its numbers are 1 for a row that equals the one ahead, else 0.
 
     Raises UsageError for a column that is not there, has no numbers, or is the key. A number from 1 is a column, too.
     """
@@ -97,7 +97,7 @@ def _place(name: str, schema: pa.Schema) -> int:
 
 def _is_summed(kind: pa.DataType) -> bool:
     floats = pa.types.is_float32(kind) or pa.types.is_float64(kind)
-    return floats or pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_duration(kind)
+    return bool(floats or pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_duration(kind))
 
 
 def _fitting(total: _Total, field: pa.Field) -> Any:
