@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
-from gpumerge_cli.engine.margins import names_of_columns, with_first_column
+from gpumerge_cli.engine.margins import titles_in_header, with_first_column
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.format import Layout
 from gpumerge_cli.formats.line_source import LineSource
+from gpumerge_cli.formats.summed_fields import column_number
 from gpumerge_cli.order.differences import CHANGE_TITLE, MARKS, Diff, DiffRequest
-from gpumerge_cli.order.sums import field_of
 
 
 def check_compared(diff: DiffRequest, layouts: Sequence[Layout]) -> None:
@@ -38,8 +38,8 @@ def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff,
     if request.ignored or request.changes is not None:
         sources = [source for source in inputs.sources if isinstance(source, LineSource)]
         inputs.layout.format.check_join(sources, text, b"")
-        names = names_of_columns(inputs)
-        ignored = tuple(field_of("--ignore", word, names) for word in request.ignored)
+        names = titles_in_header(inputs)
+        ignored = tuple(column_number("--ignore", word, names) for word in request.ignored)
     found = with_first_column(CHANGE_TITLE, MARKS, inputs)
     assert found is not None, "all formats of lines have such a column"
     marks, marked = found

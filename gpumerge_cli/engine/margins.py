@@ -48,17 +48,19 @@ def _summed(margin: Margin, inputs: Inputs, *, last: bool) -> Margin:
     if margin.counted:
         rules = SumRules("counts of lines", (SummedColumn(COUNTED),), end=order.end[0], last=last)
     else:
-        request = SumRequest(margin.sums, names_of_columns(inputs), last)
+        request = SumRequest(margin.sums, titles_in_header(inputs), last)
         rules = format.summed(request, order, inputs.dtype, inputs.written)
     return replace(margin, rules=rules)
 
 
-def names_of_columns(inputs: Inputs) -> tuple[str, ...]:
+def titles_in_header(inputs: Inputs) -> tuple[str, ...]:
     """The names in the last line of the header; () without such a line. Bytes that are not UTF-8 are surrogates."""
     line = ahead_of_names(inputs)[1].rstrip(b"\r\n\0")
     if not inputs.layout.items.header or not line:
         return ()
-    fields = inputs.layout.format.fields_of_header(line.split(inputs.order.end)[-1], inputs.layout.items)
+    last = line.split(inputs.order.end)[-1]
+    record = last if inputs.order.text is None else inputs.order.text.record_of(last)
+    fields = inputs.layout.format.fields_of_header(record, inputs.layout.items)
     return tuple(name.decode("utf-8", "surrogateescape") for name in fields)
 
 

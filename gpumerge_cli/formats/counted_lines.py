@@ -15,7 +15,7 @@ from gpumerge_cli.formats.format import PreparedSources, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.record_ends import absent_byte
-from gpumerge_cli.native.counted_lines import NoCountError, items_of_lines, lines_of_items
+from gpumerge_cli.native.counted_lines import NoCountError, items_of_lines, counted_text
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, Spelling
 from gpumerge_cli.units import quoted_value
@@ -42,7 +42,7 @@ def counted_sources(
 
 
 def _shown(items: bytes, *, end: int) -> bytes:
-    return bytes(lines_of_items(items, end))
+    return bytes(counted_text(items, end))
 
 
 def _copied(source: LineSource, end: int, progress: Callable[[float], None]) -> LineSource:

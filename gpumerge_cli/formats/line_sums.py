@@ -9,9 +9,10 @@ from gpumerge_cli.formats.csv_dialect import dialect_of
 from gpumerge_cli.formats.format import Written
 from gpumerge_cli.formats.json_members import LinesOfItems
 from gpumerge_cli.formats.json_paths import path_of
+from gpumerge_cli.formats.summed_fields import is_key, no_key, refuse_twice, summed_fields
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import FIRST_LINE, QUOTED, RECORD_END, LineOrder, separator_word
-from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules, is_key, no_key, refuse_twice, summed_fields
+from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules
 
 
 def summed_fields_of(request: SumRequest, order: LineOrder) -> SumRules:
@@ -34,7 +35,8 @@ def summed_fields_of(request: SumRequest, order: LineOrder) -> SumRules:
 
 def summed_members(request: SumRequest, order: Order, written: Written) -> SumRules:
     """The places of values in items of JSON Lines. Raises UsageError."""
-    assert isinstance(written.shown, LinesOfItems) and order.text is not None, "of JSON Lines"
+    assert isinstance(written.shown, LinesOfItems), "of JSON Lines"
+    assert order.text is not None, "of lines"
     keys = [path_of(key.name) for key in order.text.requested.keys]
     if not keys:
         raise no_key(request.names)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.summed_fields import is_key, refuse_twice
 from gpumerge_cli.order.key_types import KIND_OF_LETTER, TYPES
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules, is_key, refuse_twice
+from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules
 from gpumerge_cli.suggestions import did_you_mean_column
 
 if TYPE_CHECKING:

@@ -212,7 +212,8 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.summed import SumColumns
         from gpumerge_cli.order.rows import RowOrder
 
-        assert written.rows is not None and isinstance(order, RowOrder), "of rows"
+        assert written.rows is not None, "of rows"
+        assert isinstance(order, RowOrder), "of rows"
         columns = SumColumns(request, written.rows.schema, order)
         written.rows.numbered = columns
         return columns.rules

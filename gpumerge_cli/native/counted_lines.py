@@ -27,7 +27,7 @@ def items_of_lines(text: Bytes, end: int) -> Bytes:
     return out[:made]
 
 
-def lines_of_items(items: Bytes, end: int) -> Bytes:
+def counted_text(items: Bytes, end: int) -> Bytes:
     """The lines of such items, as uniq -c writes them."""
     nbytes = memoryview(items).nbytes
     out = uncleared(nbytes + _MORE * bytes(items).count(end))

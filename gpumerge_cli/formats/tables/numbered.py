@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import COUNT_TITLE, PLACE_TITLE, PLACES, Margin
 
-Numbers = Any
+RowNumbers = Any
 """The numbers of some rows, int64, or what is made of them: it has slices."""
 
 
 class NumberColumns(Protocol):
     """Columns that are made of numbers."""
 
-    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, Numbers]:
+    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, RowNumbers]:
         """(whether each row goes out, None if all do; the numbers of those that do). rows: gives their values."""
 
     def schema_with(self, schema: pa.Schema) -> pa.Schema:
         """The columns of an output of rows with these columns."""
 
-    def added_to(self, rows: pa.Table, numbers: Numbers) -> pa.Table:
+    def added_to(self, rows: pa.Table, numbers: RowNumbers) -> pa.Table:
         """Rows that go out with the columns for their numbers, which may be dictionaries."""
 
 
@@ -43,7 +43,7 @@ class _NumberColumn:
     at: int
     """The place of the column among those of the rows, -1 behind all of them."""
 
-    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, Numbers]:
+    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, RowNumbers]:
         """See NumberColumns."""
         return None, numbers
 
@@ -55,7 +55,7 @@ class _NumberColumn:
         """See NumberColumns."""
         return schema.insert(len(schema) if self.at < 0 else self.at, self.field)
 
-    def added_to(self, rows: pa.Table, numbers: Numbers) -> pa.Table:
+    def added_to(self, rows: pa.Table, numbers: RowNumbers) -> pa.Table:
         """See NumberColumns."""
         values = self.values(numbers)
         return rows.add_column(rows.num_columns if self.at < 0 else self.at, self.field.with_type(values.type), values)
@@ -77,7 +77,7 @@ class PlaceColumn(_NumberColumn):
     def __init__(self, margin: Margin) -> None:
         self._goes_out = np.array([text is not None for text in margin.columns])
 
-    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, Numbers]:
+    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, RowNumbers]:
         """See NumberColumns."""
         kept = None if self._goes_out.all() else self._goes_out[numbers]
         return kept, numbers if kept is None else numbers[kept]

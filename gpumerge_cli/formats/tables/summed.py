@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, UsageError
-from gpumerge_cli.formats.tables.numbered import Numbers, RowsOf
+from gpumerge_cli.formats.summed_fields import is_key, refuse_twice
+from gpumerge_cli.formats.tables.numbered import RowNumbers, RowsOf
 from gpumerge_cli.order.rows import RowOrder
-from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules, is_key, refuse_twice
+from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules
 from gpumerge_cli.suggestions import did_you_mean_column
 
 _ROWS = 1 << 16
@@ -59,13 +60,13 @@ class SumColumns:
         """See NumberColumns."""
         return schema
 
-    def added_to(self, rows: pa.Table, numbers: Numbers) -> pa.Table:
+    def added_to(self, rows: pa.Table, numbers: RowNumbers) -> pa.Table:
         """See NumberColumns."""
         for place, field, values in zip(self._places, self.fields, numbers.columns, strict=True):
             rows = rows.set_column(place, field, values)
         return rows
 
-    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, Numbers]:
+    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, RowNumbers]:
         """See NumberColumns. Raises InputError for a sum that does not fit its column."""
         begins = numbers == 0
         begins[:1] = True
