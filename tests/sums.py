@@ -17,7 +17,7 @@ _EXACT = Context(prec=30_000, Emax=10**6, Emin=-(10**6), traps=[Inexact, Overflo
 
 
 def total(texts: Sequence[str], kept: str) -> str:
-    """The sum of texts, "" for nothing. kept: the text of the row that goes out, which stays if it is the only number."""
+    """The sum of texts, "" for nothing. kept: the text of the row that goes out; it stays if it is the only number."""
     numbers = [text.strip() for text in texts if text.strip()]
     if not numbers or (len(numbers) == 1 and kept.strip()):
         return kept

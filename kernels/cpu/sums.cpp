@@ -183,7 +183,7 @@ private:
     const unsigned char* put_member(const unsigned char* at, size_t column)
     {
         const SumColumn& its = spec.columns[column];
-        const unsigned char* brace = behind_item;
+        const unsigned char* brace = behind_item - 1;
         while (brace > item && *brace != '}') --brace;
         const unsigned char* const line = members->line_of(item, behind_item);
         if (its.name_size == 0 || brace <= line || *behind_blanks(line) != '{')

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from gpumerge_cli.cli.app import invoke
-from tests.needs import program
 from tests.seeds import given_or_random_seed
-from tests.sums import Row, csv_text, drawn, json_line, number, summed
+from tests.sums import csv_text, drawn, json_line, summed
 
 _CASES = 60
 
