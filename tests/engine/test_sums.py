@@ -1,4 +1,4 @@
-"""--sum and --counted against sums of plain Python, in every form of text, at borders of chunks, with threads and runs."""
+"""--sum and --counted against plain Python, in all forms of text, at borders of chunks, with threads and runs."""
 
 from __future__ import annotations
 
