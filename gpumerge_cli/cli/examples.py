@@ -54,7 +54,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge sort --field amount:nr sales.csv", "Sort CSV by amount, the greatest first, under its header."),
         (
             "gpumerge sort --counted counts.txt",
-            "Sort counts that uniq -c wrote by their text; add those of equal lines.",
+            "Sort what uniq -c wrote by its text; add counts of equal lines.",
         ),
         ("gpumerge sort --time app.log", "Sort a log by the first time in each line."),
         ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, whose type the suffix gives."),

@@ -15,7 +15,7 @@ from gpumerge_cli.formats.format import PreparedSources, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.record_ends import absent_byte
-from gpumerge_cli.native.counted_lines import NoCountError, items_of_lines, counted_text
+from gpumerge_cli.native.counted_lines import NoCountError, counted_text, items_of_lines
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, Spelling
 from gpumerge_cli.units import quoted_value

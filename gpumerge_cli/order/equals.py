@@ -164,7 +164,7 @@ class Margin:
     counted: bool = False
     """Whether lines begin with counts, which are summed as such columns are."""
     rules: SumRules | None = None
-    """Where these columns lie in items; None until the inputs are opened."""
+    """The places of these columns in items; None until the inputs are opened."""
 
     @property
     def groups(self) -> bool:
