@@ -109,6 +109,10 @@ class Sums:
         if handle is not None:
             self._library.gm_sums_close(handle)
 
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:  # of a pass that was stopped
+            self.close()
+
     def _check(self, status: int, failure: Any) -> None:
         for name in _FAULTS:
             if status == getattr(self._library, name):
