@@ -138,7 +138,7 @@ class Output:
             from gpumerge_cli.engine.sum_writer import SummedRowWriter, SumWriter  # not on the way of other jobs
 
             if margin.rules.in_rows:
-                return SummedRowWriter(self.sinks, self._items_in)
+                return SummedRowWriter(self.sinks)
             return SumWriter(self.sinks, margin.rules)
         if margin is not None and margin.is_apart and self._counts is None:
             return NumberedRowWriter(self.sinks, self._items_in)

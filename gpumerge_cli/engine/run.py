@@ -26,6 +26,7 @@ from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.row_sorts import merge_of_runs, purpose_of
 from gpumerge_cli.engine.steps import FoundDisorderError
+from gpumerge_cli.engine.task import PartTotal
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
@@ -281,14 +282,12 @@ class _Running:
         if margin is None or margin.rules is None:
             return self._outcome(work)
         from gpumerge_cli.engine.sum_faults import sum_error  # not on the way of other jobs
-        from gpumerge_cli.engine.sum_writer import InvalidSumError, SumWriter
+        from gpumerge_cli.engine.sum_writer import InvalidSumError, SummedRowWriter, SumWriter
 
         try:
             outcome = self._outcome(work)
-            if isinstance(work.writer, SumWriter):
-                rest = work.writer.rest()
-                if rest:
-                    self.output.end_with(rest, outcome)
+            assert isinstance(work.writer, SumWriter | SummedRowWriter), "the output chose it"
+            outcome.per_part.setdefault(0, PartTotal()).nbytes += work.writer.end()
         except InvalidSumError as found:
             raise sum_error(found, margin.rules, self.inputs) from None
         return outcome

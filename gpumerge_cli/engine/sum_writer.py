@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.task import Position
-from gpumerge_cli.engine.writers import Merged, NumberedRowWriter, SinkWriter
+from gpumerge_cli.engine.writers import Merged, SinkWriter
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import Sink
@@ -23,6 +23,10 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import CountingWorker
 from gpumerge_cli.native.sums import SumFault, Sums, SumSpec
 from gpumerge_cli.order.sums import SumRules
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.sink import RowPiece, RowSink
+    from gpumerge_cli.formats.tables.summed import RowGroups
 
 _FLAG_BYTES = 8
 
@@ -82,15 +86,14 @@ class SumWriter(SinkWriter):
         cast(Any, merged).dropped = sum(merged.counts) - groups
         return written
 
-    def rest(self) -> bytes:
-        """The item of the last group, b"" if there is none. Call it once all chunks are written."""
-        try:
-            self._open.end()
-        except SumFault as fault:
-            raise InvalidSumError(fault, b"") from None
-        found = bytes(self._open.taken())
+    def end(self) -> int:
+        """Write the item of the last group, once all chunks are written; the bytes written."""
+        self._end_group()
+        data = self._sinks[0].encode(self._open.taken())
+        if len(data):
+            self._sinks[0].write_at(self._ends[0], data)
         self._open.close()
-        return found
+        return len(data)
 
     def _follow(
         self, turn: int, position: Position, head: _Head, sums: Sums, merged: Merged, *, ends: bool, last: bool
@@ -111,10 +114,7 @@ class SumWriter(SinkWriter):
         self._add(self._open, head.items, head.flags, head.count)
         data = []
         if ends:
-            try:
-                self._open.end()
-            except SumFault as fault:
-                raise InvalidSumError(fault, b"") from None
+            self._end_group()
             data = [part for part in (sink.encode(self._open.taken()), body) if len(part)]
             self._open, sums = sums, self._open
         started, nbytes = time.perf_counter(), sum(map(len, data))
@@ -127,6 +127,12 @@ class SumWriter(SinkWriter):
             with self._changed:
                 self._next()
         return nbytes
+
+    def _end_group(self) -> None:
+        try:
+            self._open.end()
+        except SumFault as fault:
+            raise InvalidSumError(fault, b"") from None
 
     def _add(self, sums: Sums, items: Bytes, flags: Bytes, count: int) -> None:
         try:
@@ -149,31 +155,49 @@ class SumWriter(SinkWriter):
         return len(piece) // self._rules.record if self._rules.record else bytes(piece).count(self._rules.end)
 
 
-class SummedRowWriter(NumberedRowWriter):
-    """Writes rows whose columns are summed as they are found. No group spans two chunks. See ResultWriter."""
+class SummedRowWriter(SinkWriter):
+    """Writes rows whose columns are summed as they are found. See ResultWriter, and SumWriter for chunks."""
+
+    targets: Sequence[Target] = ()
+
+    def __init__(self, sinks: Sequence[Sink]) -> None:
+        super().__init__(sinks, planned=False)
+        self._open: RowGroups | None = None  # the group that is not over
+        self._sink = cast("RowSink", sinks[0])
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
-        import numpy as np  # which rows need anyway
-
-        whole = _Whole(cast(CountingWorker, merged))
-        written = super().put(turn, position, whole, last=last)
-        groups = np.count_nonzero(np.frombuffer(whole.equals(), np.int64) == 0)
-        cast(Any, merged).dropped = sum(merged.counts) - int(groups)
+        parts = merged.outputs()
+        items = parts[0] if isinstance(parts, list) else memoryview(b"".join(map(bytes, parts)))
+        started = time.perf_counter()
+        groups = self._sink.grouped(items, cast(CountingWorker, merged).equals())
+        merged.spans.append(Span("sum", time.perf_counter() - started, len(items)))
+        data = [self._sink.encode_groups(groups.ended(), len(items))] if len(groups) > 1 else []
+        with self._changed:
+            self._changed.wait_for(lambda: self.is_over(turn) or self._turn == turn)
+        if self.is_over(turn):
+            return None
+        # No other thread comes here until the turn ends.
+        assert self._open is not None or not len(groups.head), "a group begins in the first chunk that has a row of it"
+        if self._open is not None:
+            self._open.go_on(groups.head)
+        if len(groups):
+            if self._open is not None:
+                data.insert(0, self._sink.encode_groups(self._open.all(), 0))
+            self._open = groups.last()
+        started = time.perf_counter()
+        written = sum(map(self._write, data))
+        merged.spans.append(Span("write", time.perf_counter() - started, written))
+        if last:
+            with self._changed:
+                self._next()
+        cast(Any, merged).dropped = sum(merged.counts) - len(groups)
         return written
 
+    def end(self) -> int:
+        """See SumWriter."""
+        return 0 if self._open is None else self._write(self._sink.encode_groups(self._open.all(), 0))
 
-class _Whole:
-    """A result in one part. See Merged."""
-
-    def __init__(self, merged: CountingWorker) -> None:
-        self._merged = merged
-        self.spans, self.counts, self.dropped = merged.spans, merged.counts, merged.dropped
-        self.merged_bytes = merged.merged_bytes
-        self.equals = merged.equals
-
-    def outputs(self) -> list[Bytes]:
-        parts = list(self._merged.outputs()) if self._is_whole() else list(map(bytes, self._merged.outputs()))
-        return [parts[0] if len(parts) == 1 else memoryview(b"".join(parts))]
-
-    def _is_whole(self) -> bool:
-        return isinstance(self._merged.outputs(), list)
+    def _write(self, data: RowPiece) -> int:
+        self._sink.write_at(self._ends[0], data)
+        self._ends[0] += len(data)
+        return len(data)

@@ -169,7 +169,7 @@ class Margin:
     @property
     def groups(self) -> bool:
         """Whether equal items of all inputs must lie in one chunk."""
-        return self.count is not None or bool(self.columns) or (self.rules is not None and self.rules.in_rows)
+        return self.count is not None or bool(self.columns)
 
     @property
     def sums_columns(self) -> bool:

@@ -164,7 +164,7 @@ class MergeReport:
     """Seconds that the streaming itself took."""
     stages: tuple[Stage, ...]
     """The stages that happened, among "compile", "read", "upload", "index", "check", "sort", "kernel", "download",
-    "sum", "spill", "compress" and "write". Stages of different chunks overlap, so they may add up to more than `busy`."""
+    "sum", "spill", "compress" and "write". Stages of different chunks overlap: they may add up to more than `busy`."""
     peak_memory: int
     version: str
     origin: Origin = Origin()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,9 +18,6 @@ RowNumbers = Any
 class NumberColumns(Protocol):
     """Columns that are made of numbers."""
 
-    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, RowNumbers]:
-        """(whether each row goes out, None if all do; the numbers of those that do). rows: gives their values."""
-
     def schema_with(self, schema: pa.Schema) -> pa.Schema:
         """The columns of an output of rows with these columns."""
 
@@ -29,23 +25,16 @@ class NumberColumns(Protocol):
         """Rows that go out with the columns for their numbers, which may be dictionaries."""
 
 
-class RowsOf(Protocol):
-    """Gives the values of rows."""
-
-    def __call__(self, low: int, high: int, names: Sequence[str]) -> pa.Table:
-        """The columns of these names for rows low to high - 1."""
-
-
-class _NumberColumn:
+class NumberColumn:
     """One more column. See NumberColumns."""
 
     field: pa.Field
     at: int
     """The place of the column among those of the rows, -1 behind all of them."""
 
-    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, RowNumbers]:
-        """See NumberColumns."""
-        return None, numbers
+    def kept(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Whether each row goes out; None if all do."""
+        return None
 
     def values(self, numbers: NDArray[np.int64]) -> Any:
         """The values for the numbers of rows that go out, of the field's type or a dictionary of it."""
@@ -61,14 +50,14 @@ class _NumberColumn:
         return rows.add_column(rows.num_columns if self.at < 0 else self.at, self.field.with_type(values.type), values)
 
 
-class CountColumn(_NumberColumn):
+class CountColumn(NumberColumn):
     """The numbers of equal rows."""
 
     field = pa.field(COUNT_TITLE, pa.int64())
     at = -1
 
 
-class PlaceColumn(_NumberColumn):
+class PlaceColumn(NumberColumn):
     """The inputs, of two, that hold a row. margin: its columns are None where rows are left out."""
 
     field = pa.field(PLACE_TITLE, pa.string(), nullable=False)
@@ -77,17 +66,16 @@ class PlaceColumn(_NumberColumn):
     def __init__(self, margin: Margin) -> None:
         self._goes_out = np.array([text is not None for text in margin.columns])
 
-    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, RowNumbers]:
-        """See NumberColumns."""
-        kept = None if self._goes_out.all() else self._goes_out[numbers]
-        return kept, numbers if kept is None else numbers[kept]
+    def kept(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """See NumberColumn."""
+        return None if self._goes_out.all() else self._goes_out[numbers]
 
     def values(self, numbers: NDArray[np.int64]) -> Any:
-        """See _NumberColumn."""
+        """See NumberColumn."""
         return pa.DictionaryArray.from_arrays(numbers.astype(np.int32), pa.array(PLACES, pa.string()))
 
 
-def refuse_title(schema: pa.Schema, column: _NumberColumn, option: str, way_out: str) -> None:
+def refuse_title(schema: pa.Schema, column: NumberColumn, option: str, way_out: str) -> None:
     """Raise UsageError if rows have a column of this title."""
     if column.field.name in schema.names:
         raise UsageError(f"{option}: the rows have a column {column.field.name!r} already", way_out=way_out)

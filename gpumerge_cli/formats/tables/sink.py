@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -15,6 +15,8 @@ from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, without_di
 from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.join_gather import JoinGather
+from gpumerge_cli.formats.tables.numbered import NumberColumn
+from gpumerge_cli.formats.tables.summed import RowGroups, SumColumns, SummedRows
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
@@ -122,17 +124,27 @@ class RowSink(GroupSink):
         wanted = self._gather.wanted(data)
         if len(wanted) > self._ahead:
             wanted = wanted.copied()
-        of_rows = None
-        if numbers is not None:
-            assert self._gather.numbered is not None, "the engine has numbers for a column"
-            every = wanted
+        if numbers is None:
+            return self._piece(wanted, None, len(data))
+        column = self._gather.numbered
+        assert isinstance(column, NumberColumn), "the engine has numbers for a column"
+        of_rows = np.array(np.frombuffer(numbers, np.int64))
+        kept = column.kept(of_rows)
+        return self._piece(*((wanted, of_rows) if kept is None else (wanted.kept(kept), of_rows[kept])), len(data))
 
-            def values(low: int, high: int, names: Sequence[str]) -> Any:
-                return self._gather.values(every.part(low, high), names)
+    def grouped(self, data: Bytes, follows: Bytes) -> RowGroups:
+        """The groups of equal rows in whole items. follows: int64, 1 for one that belongs to the group ahead of it."""
+        columns = self._gather.numbered
+        assert isinstance(columns, SumColumns), "the engine sums columns"
+        flags = np.array(np.frombuffer(follows, np.int64))
+        return columns.groups(self._gather.wanted(data).copied(), flags, self._gather.values)
 
-            kept, of_rows = self._gather.numbered.kept(np.array(np.frombuffer(numbers, np.int64)), values)
-            if kept is not None:
-                wanted = wanted.kept(kept)
+    def encode_groups(self, rows: SummedRows, nbytes: int) -> RowPiece:
+        """Rows with sums as `encode` makes them. nbytes: what they count as."""
+        return self._piece(rows.wanted, rows.sums, nbytes)
+
+    def _piece(self, wanted: Any, of_rows: Any, nbytes: int) -> RowPiece:
+        """The rows as a piece of the output. of_rows: their numbers, see _gathered; None for no column."""
         parts: list[RowPart] = []
         made, rows = self._made(wanted, of_rows), 0
         for part, is_encoded, count in made:
@@ -140,7 +152,7 @@ class RowSink(GroupSink):
             rows += count
             if rows >= self._ahead:
                 break
-        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
+        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), nbytes)
 
     def _made(self, wanted: Any, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
         """The parts of a piece, and the rows that each has in memory. numbers: see _gathered; None for no column."""

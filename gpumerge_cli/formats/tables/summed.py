@@ -6,7 +6,9 @@ merge, as doubles. Nulls count as nothing; the sum of nothing is null.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.summed_fields import is_key, refuse_twice
-from gpumerge_cli.formats.tables.numbered import RowNumbers, RowsOf
+from gpumerge_cli.formats.tables.numbered import RowNumbers
 from gpumerge_cli.order.rows import RowOrder
 from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules
 from gpumerge_cli.suggestions import did_you_mean_column
@@ -23,6 +25,10 @@ from gpumerge_cli.suggestions import did_you_mean_column
 _ROWS = 1 << 16
 """Rows whose values are added at once."""
 _BITS, _MASK = 32, np.int64(0xFFFFFFFF)
+
+
+ValuesOf = Callable[[Any, Sequence[str]], Any]
+"""Gives the columns of these names for some rows, which are WantedRows, as a table."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +41,59 @@ class GroupSums:
         return GroupSums(tuple(column[part] for column in self.columns))
 
 
+@dataclass(frozen=True)
+class SummedRows:
+    """Rows that go out, with their sums."""
+
+    wanted: Any
+    sums: GroupSums
+
+
+class RowGroups:
+    """Groups of equal rows in turn, the last of which may go on behind them.
+
+    head: the rows ahead of the first group, which belong to one that began ahead of all. wanted: a row for each group.
+    """
+
+    def __init__(self, columns: SumColumns, head: Any, wanted: Any, totals: list[_Total], values: ValuesOf) -> None:
+        self._columns = columns
+        self._values = values
+        self._wanted = wanted
+        self._totals = totals
+        self.head = head
+
+    def __len__(self) -> int:
+        return len(self._wanted)
+
+    def ended(self) -> SummedRows:
+        """The rows of all groups but the last one. Raises InputError for a sum that does not fit its column."""
+        return self._rows(0, len(self) - 1)
+
+    def last(self) -> RowGroups:
+        """The last group alone."""
+        at = len(self) - 1
+        totals = [total.part(at, at + 1) for total in self._totals]
+        return RowGroups(self._columns, self.head.part(0, 0), self._wanted.part(at, at + 1), totals, self._values)
+
+    def go_on(self, rows: Any) -> None:
+        """Add rows to the only group."""
+        if len(rows):
+            self._columns.add(self._totals, rows, np.zeros(len(rows), np.int64), self._values)
+            if self._columns.last:
+                self._wanted = rows.part(len(rows) - 1, len(rows)).copied()
+
+    def all(self) -> SummedRows:
+        """The rows of all groups. Raises as `ended` does."""
+        return self._rows(0, len(self))
+
+    def _rows(self, low: int, high: int) -> SummedRows:
+        pairs = zip(self._totals, self._columns.fields, strict=True)
+        sums = GroupSums(tuple(_fitting(total.part(low, high), field) for total, field in pairs))
+        return SummedRows(self._wanted.part(low, high), sums)
+
+
 class SumColumns:
-    """The summed columns of rows. See NumberColumns. Its numbers are 1 for a row that equals the one ahead, else 0.
+    """The summed columns of rows. See NumberColumns; its numbers are GroupSums.
 
     Raises UsageError for a column that is not there, has no numbers, or is the key. A number from 1 is a column, too.
     """
@@ -54,7 +111,7 @@ class SumColumns:
                 what = f"--sum {field.name}: the column is {field.type}, which is not summed"
                 raise UsageError(what, way_out="name one of integers, decimals, float32, float64 or durations")
         self.rules = SumRules("rows", tuple(SummedColumn(field.name) for field in self.fields))
-        self._last = request.last
+        self.last = request.last
 
     def schema_with(self, schema: pa.Schema) -> pa.Schema:
         """See NumberColumns."""
@@ -66,24 +123,24 @@ class SumColumns:
             rows = rows.set_column(place, field, values)
         return rows
 
-    def kept(self, numbers: NDArray[np.int64], rows: RowsOf) -> tuple[NDArray[np.bool_] | None, RowNumbers]:
-        """See NumberColumns. Raises InputError for a sum that does not fit its column."""
-        begins = numbers == 0
-        begins[:1] = True
-        groups = np.cumsum(begins) - 1
-        count = int(groups[-1]) + 1 if len(groups) else 0
+    def groups(self, rows: Any, follows: NDArray[np.int64], values: ValuesOf) -> RowGroups:
+        """The groups of rows. follows: for each 1 if it belongs to the group of the row ahead of it, else 0."""
+        begins = np.flatnonzero(follows == 0)
+        first = int(begins[0]) if len(begins) else len(follows)
+        head, rest = rows.part(0, first), rows.part(first, len(follows))
+        totals = [_Total.of(field.type, len(begins)) for field in self.fields]
+        self.add(totals, rest, np.cumsum(follows[first:] == 0) - 1, values)
+        kept = np.zeros(len(rest), np.bool_)
+        kept[np.append(begins[1:] - first, len(rest)) - 1 if self.last else begins - first] = True
+        return RowGroups(self, head, rest.kept(kept), totals, values)
+
+    def add(self, totals: list[_Total], rows: Any, groups: NDArray[np.int64], values: ValuesOf) -> None:
+        """Add the values of rows to the sums of their groups, whose numbers ascend."""
         names = [field.name for field in self.fields]
-        totals = [_Total.of(field.type, count) for field in self.fields]
         for low in range(0, len(groups), _ROWS):
-            some = rows(low, min(len(groups), low + _ROWS), names)
+            some = values(rows.part(low, min(len(groups), low + _ROWS)), names)
             for total, column in zip(totals, some.columns, strict=True):
                 total.add(column.combine_chunks(), groups[low : low + _ROWS])
-        sums = GroupSums(tuple(_fitting(total, field) for total, field in zip(totals, self.fields, strict=True)))
-        kept = begins
-        if self._last:
-            kept = np.ones_like(begins)
-            kept[:-1] = begins[1:]
-        return kept, sums
 
 
 def _place(name: str, schema: pa.Schema) -> int:
@@ -116,11 +173,20 @@ class _Total:
         self.kind = kind
         self.numbers = np.zeros(groups, np.int64)
         """The values of each group that are no nulls."""
+        self.sums: NDArray[Any]
+        """A row for each group."""
 
     @staticmethod
     def of(kind: pa.DataType, groups: int) -> _Total:
         """The sums of a column of this type, over so many groups."""
         return _FloatTotal(kind, groups) if pa.types.is_floating(kind) else _ExactTotal(kind, groups)
+
+    def part(self, low: int, high: int) -> Self:
+        """The sums of groups low to high - 1."""
+        found = copy(self)
+        found.numbers = self.numbers[low:high].copy()
+        found.sums = self.sums[low:high].copy()
+        return found
 
     def add(self, column: Any, groups: NDArray[np.int64]) -> None:
         """Add the values of rows. groups: that of each row."""
@@ -142,15 +208,15 @@ class _Total:
 class _FloatTotal(_Total):
     def __init__(self, kind: pa.DataType, groups: int) -> None:
         super().__init__(kind, groups)
-        self._sums = np.full(groups, -0.0)  # which changes no number that is added
+        self.sums = np.full(groups, -0.0)  # which changes no number that is added
 
     def _add(self, column: Any, groups: NDArray[np.int64]) -> None:
         with np.errstate(invalid="ignore", over="ignore"):
-            np.add.at(self._sums, groups, np.asarray(column, np.float64))
+            np.add.at(self.sums, groups, np.asarray(column, np.float64))
 
     def values(self) -> Any:
         with np.errstate(over="ignore"):
-            found = self._sums.astype(self.kind.to_pandas_dtype())
+            found = self.sums.astype(self.kind.to_pandas_dtype())
         return pa.array(found, self.kind, mask=self.numbers == 0)
 
 
@@ -162,7 +228,7 @@ class _ExactTotal(_Total):
         # Narrow decimals are added as wider ones.
         self._as = pa.decimal128(kind.precision, kind.scale) if _is_narrow(kind) else kind
         self._words = self._as.byte_width // 8 if pa.types.is_decimal(kind) else 1
-        self._digits = np.zeros((groups, 2 * self._words), np.int64)
+        self.sums = np.zeros((groups, 2 * self._words), np.int64)
         self._unsigned = pa.types.is_unsigned_integer(kind)
 
     def _add(self, column: Any, groups: NDArray[np.int64]) -> None:
@@ -173,8 +239,8 @@ class _ExactTotal(_Total):
             word = words[:, number]
             top = number == self._words - 1 and not self._unsigned
             high = word >> _BITS if top else (word.view(np.uint64) >> np.uint64(_BITS)).view(np.int64)
-            self._digits[first, 2 * number] += np.add.reduceat(word & _MASK, starts)
-            self._digits[first, 2 * number + 1] += np.add.reduceat(high, starts)
+            self.sums[first, 2 * number] += np.add.reduceat(word & _MASK, starts)
+            self.sums[first, 2 * number + 1] += np.add.reduceat(high, starts)
 
     def _words_of(self, column: Any) -> NDArray[np.int64]:
         """The values as signed 64-bit words, the lowest first."""
@@ -187,7 +253,7 @@ class _ExactTotal(_Total):
         return words[wider.offset : wider.offset + len(wider)]
 
     def values(self) -> Any:
-        digits, last = self._digits, 2 * self._words - 1
+        digits, last = self.sums.copy(), 2 * self._words - 1
         for at in range(last):
             digits[:, at + 1] += digits[:, at] >> _BITS
             digits[:, at] &= _MASK
