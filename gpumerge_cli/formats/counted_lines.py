@@ -35,7 +35,7 @@ def counted_sources(
     way_out = "leave --counted out, or clean it"
     end = absent_byte([source.file for source in sources], order.separator or b"", way_out)
     copied = [_copied(source, end, partial(progress, number)) for number, source in enumerate(sources)]
-    spelling = Spelling("lines with counts", option="--counted", requested=order)
+    spelling = Spelling("lines with counts", option="--counted", has_counts=True, requested=order)
     keys = order.keys or (LineKey(reverse=order.reverse),)
     made = replace(order, keys=keys, stable=True, terminator=end, first_line=True, spelling=spelling)
     return PreparedSources(tuple(copied), Order.lines(made), Written(partial(_shown, end=end)))

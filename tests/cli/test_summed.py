@@ -84,7 +84,7 @@ def test_the_first_and_the_last_of_equal_rows() -> None:
         ("  1 a\n", "--counted --sum 1", "--counted sums the counts of lines, and --sum columns; use one of the two"),
         ("  1 a\n", "--counted --csv", "--counted: the files hold CSV; leave it out, or sum a column by --sum"),
         ("  1 a\n", "--counted -z", "-z: --counted is for lines that end in newlines; leave -z out"),
-        ("  1 b\n  1 a\n", "--counted", "in:2: disorder: "),
+        ("  1 b\n  1 a\n", "--counted", "in:2: disorder: 'a' comes after 'b' (line 1); sort it first"),
     ],
 )
 def test_errors(text: str, words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
