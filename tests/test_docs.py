@@ -114,6 +114,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy("february.csv", "b.csv")
     Path("monday.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
     Path("tuesday.csv").write_text("city,amount\nOslo,9\nParis,10\n")
+    Path("north.csv").write_text("city,amount\nOslo,40.50\nRome,7\n")
+    Path("south.csv").write_text("city,amount\nOslo,0.25\n")
+    Path("counts.txt").write_text("      2 b\n      1 a\n")
     for name, text in LOGS.items():
         Path(name).write_text(text)
     os.utime("syslog", (NEW_YEAR, NEW_YEAR))

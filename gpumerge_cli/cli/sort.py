@@ -101,6 +101,7 @@ def _items(command: SortCommand) -> Items:
             nulls=nulls_of_columns(options, command.keys),
             kinds=kinds_of_columns(options, command.keys, command.files),
             schema=command.schema,
+            counted=options.counted,
         )
     chosen = chosen_format(options.format, command.files, command.keys.columns)
     return Items(
@@ -116,6 +117,7 @@ def _items(command: SortCommand) -> Items:
         line_ends=options.line_ends or "",
         record_start=options.record_start or "",
         shown=_underlining(command) if options.debug else None,
+        counted=options.counted,
     )
 
 

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.spooled import Keep
     from gpumerge_cli.formats.tables.table import Table, TableWriter
     from gpumerge_cli.order.equals import Margin
+    from gpumerge_cli.order.key_types import Dtype
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 _LEAST_MEMORY = 1 << 16
 """Bytes that a sort takes which is to use temporary files."""
@@ -204,6 +206,17 @@ class RowFormat(Format):
         written.rows.numbered = column
         total = b"%d rows are in the first file alone, %d in the second alone, %d in both" if margin.total else None
         return Beside(replace(margin, columns_apart=True, total=total), written)
+
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
+        """See Format. The margin notes groups of equal rows, which are found and summed as they are written."""
+        from gpumerge_cli.formats.tables.summed import SumColumns
+        from gpumerge_cli.order.rows import RowOrder
+
+        assert written.rows is not None, "of rows"
+        assert isinstance(order, RowOrder), "of rows"
+        columns = SumColumns(request, written.rows.schema, order)
+        written.rows.numbered = columns
+        return columns.rules
 
     def named(self, title: str, names: Sequence[str], head: bytes, order: Order, written: Written) -> Named:
         """See Format. Its rows have had the column since they were prepared."""

@@ -21,6 +21,7 @@ from gpumerge_cli.cli.options.groups import (
     ResourceOptions,
     ShownOptions,
     SourceOptions,
+    SumOptions,
     TableOptions,
     VerboseOptions,
 )
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.equals import Kept, Only
 
 
-class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions, ClusterOptions, LaunchOptions):
+class MergeOptions(MergingOptions, SumOptions, ComparisonOptions, DeviceOptions, ClusterOptions, LaunchOptions):
     """gpumerge merge."""
 
     device_memory: int | None
@@ -51,7 +52,7 @@ class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOption
 
     @property
     def keys_alone(self) -> bool:
-        return bool(self.unique or self.only) or super().keys_alone
+        return bool(self.unique or self.only or self.sums) or super().keys_alone
 
 
 class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
@@ -105,7 +106,7 @@ class JoinOptions(LineOptions, TableOptions, ResourceOptions, ShownOptions):
 class SortOptions(
     InputOptions,
     OrderOptions,
-    CountOptions,
+    SumOptions,
     ComparisonOptions,
     DeviceOptions,
     ClusterOptions,
@@ -133,7 +134,7 @@ class SortOptions(
 
     @property
     def keys_alone(self) -> bool:
-        return self.stable or bool(self.unique or self.only) or self.time
+        return self.stable or bool(self.unique or self.only or self.sums) or self.time
 
 
 class CheckOptions(InputOptions, OrderOptions, DeviceOptions, ClusterOptions, ShownOptions):

@@ -19,7 +19,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
 from gpumerge_cli.formats.tables.dictionaries import table_of
 from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
-from gpumerge_cli.formats.tables.numbered import NumberColumn, with_column
+from gpumerge_cli.formats.tables.numbered import NumberColumns
 from gpumerge_cli.formats.tables.references import (
     END,
     WHOLE,
@@ -117,8 +117,8 @@ class Gather:
         """The columns of the rows."""
         self.group_bytes = sys.maxsize
         """The most bytes of a group of an output; `group_rows` limits them already."""
-        self.numbered: NumberColumn | None = None
-        """The column of an output that is made of numbers, if it has one."""
+        self.numbered: NumberColumns | None = None
+        """The columns of an output that are made of numbers, if it has any."""
         self.group_rows = group_rows
         self.piece_rows = piece_rows
         """The rows of an output that one thread encodes ahead of their turn, if they are more than a group."""
@@ -137,6 +137,7 @@ class Gather:
         self._key = key
         self._rest = schema if self._key is None else schema.remove(schema.get_field_index(self._key.name))
         self._cursors = self._cursors_of(None if self._key is None else self._rest.names)
+        self._named_cursors: dict[tuple[str, ...], list[Cursor | RowsInMemory]] = {}
         self._lock = threading.Lock()
 
     def again(self) -> Gather:
@@ -164,7 +165,7 @@ class Gather:
     @property
     def output_schema(self) -> pa.Schema:
         """The columns of an output."""
-        return self.schema if self.numbered is None else with_column(self.schema, self.numbered)
+        return self.schema if self.numbered is None else self.numbered.schema_with(self.schema)
 
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
         return [
@@ -209,6 +210,15 @@ class Gather:
             rows = self._rows(wanted.references, self._cursors, self._rest)
             number = self.schema.get_field_index(self._key.name)
             return rows.add_column(number, self.schema.field(number), self._key.values(wanted.images))
+
+    def values(self, wanted: WantedRows, names: Sequence[str]) -> pa.Table:
+        """The columns of these names, in the order of the schema, for some rows. See `rows`. Raises InputError."""
+        with arrow_errors(self._name):
+            with self._lock:
+                if tuple(names) not in self._named_cursors:
+                    self._named_cursors[tuple(names)] = self._cursors_of(names)
+            schema = pa.schema([self.schema.field(name) for name in names])
+            return self._rows(wanted.references, self._named_cursors[tuple(names)], schema)
 
     def _rows(self, found: NDArray[np.uint64], cursors: Sequence[Cursor | RowsInMemory], schema: pa.Schema) -> pa.Table:
         """The rows of references. cursors, schema: of the columns that are wanted."""

@@ -15,7 +15,8 @@ from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, without_di
 from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.join_gather import JoinGather
-from gpumerge_cli.formats.tables.numbered import add_column
+from gpumerge_cli.formats.tables.numbered import NumberColumn
+from gpumerge_cli.formats.tables.summed import RowGroups, SumColumns, SummedRows
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
@@ -123,13 +124,27 @@ class RowSink(GroupSink):
         wanted = self._gather.wanted(data)
         if len(wanted) > self._ahead:
             wanted = wanted.copied()
-        of_rows = None
-        if numbers is not None:
-            assert self._gather.numbered is not None, "the engine has numbers for a column"
-            of_rows = np.array(np.frombuffer(numbers, np.int64))
-            kept = self._gather.numbered.kept(of_rows)
-            if kept is not None:
-                wanted, of_rows = wanted.kept(kept), of_rows[kept]
+        if numbers is None:
+            return self._piece(wanted, None, len(data))
+        column = self._gather.numbered
+        assert isinstance(column, NumberColumn), "the engine has numbers for a column"
+        of_rows = np.array(np.frombuffer(numbers, np.int64))
+        kept = column.kept(of_rows)
+        return self._piece(*((wanted, of_rows) if kept is None else (wanted.kept(kept), of_rows[kept])), len(data))
+
+    def grouped(self, data: Bytes, follows: Bytes) -> RowGroups:
+        """The groups of equal rows in whole items. follows: int64, 1 for one that belongs to the group ahead of it."""
+        columns = self._gather.numbered
+        assert isinstance(columns, SumColumns), "the engine sums columns"
+        flags = np.array(np.frombuffer(follows, np.int64))
+        return columns.groups(self._gather.wanted(data).copied(), flags, self._gather.values)
+
+    def encode_groups(self, rows: SummedRows, nbytes: int) -> RowPiece:
+        """Rows with sums as `encode` makes them. nbytes: what they count as."""
+        return self._piece(rows.wanted, rows.sums, nbytes)
+
+    def _piece(self, wanted: Any, of_rows: Any, nbytes: int) -> RowPiece:
+        """The rows as a piece of the output. of_rows: their numbers, see _gathered; None for no column."""
         parts: list[RowPart] = []
         made, rows = self._made(wanted, of_rows), 0
         for part, is_encoded, count in made:
@@ -137,7 +152,7 @@ class RowSink(GroupSink):
             rows += count
             if rows >= self._ahead:
                 break
-        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
+        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), nbytes)
 
     def _made(self, wanted: Any, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
         """The parts of a piece, and the rows that each has in memory. numbers: see _gathered; None for no column."""
@@ -163,7 +178,7 @@ class RowSink(GroupSink):
         """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
         rows = self._gather.rows(found)
         if self._gather.numbered is not None:
-            rows = add_column(rows, self._gather.numbered, numbers)
+            rows = self._gather.numbered.added_to(rows, numbers)
         whole = self._is_whole(self._size(found))
         if not whole or not self._writer.takes_dictionaries:
             rows = without_dictionaries(rows, self._gather.output_schema)
