@@ -19,7 +19,10 @@ public:
             if (!may_lack_number()) return true;
         }
         const Text text = part(line);
-        if (spec_.measure != ASOF_BY_KIND) return text.start < text.stop && !is_null(*text.start);
+        if (spec_.measure != ASOF_BY_KIND) {
+            const bool there = text.start < text.stop && !is_null(*text.start);
+            return there && !(is_float(spec_) && is_no_value(spec_, static_cast<uint64_t>(unpacked(text))));
+        }
         const KeyIn one{own_.order(), key(), text};
         if (key().flags & CLASSED && last_ > 0 && class_of(one) != VALUE_KEY) return false;
         return !may_lack_number() || has_number(one);

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.compare.key_shapes import KeyShape
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import Algorithm, Transfer
+    from gpumerge_cli.order.asof import Direction
     from gpumerge_cli.order.equals import Kept, Only
 
 
@@ -95,7 +96,9 @@ class JoinOptions(LineOptions, TableOptions, ResourceOptions, ShownOptions):
     field: tuple[str, ...]
     key_1: str | None
     key_2: str | None
-    type: Literal["inner", "left", "right", "outer", "anti", "semi"] | None
+    type: Literal["inner", "left", "right", "outer", "anti", "semi", "asof"] | None
+    direction: Direction | None
+    tolerance: str | None
     unpaired: tuple[str, ...]
     only_unpaired: tuple[str, ...]
     columns: tuple[str, ...]
