@@ -59,6 +59,8 @@ def _asof(asof: Asof, key: LineKey, read: JsonKey, type: str) -> Asof:
         return asof.by(name, "by kind", scale_of_kind(key.compare), descending=descending)
     if read.reads == "tagged texts":
         return asof.by(name, "nullable", NO_SCALE, descending=descending, nulls=b"".join(_TEXT_NULLS))
+    if read.reads == "values" and type == "null":
+        return asof.without_values(b"".join(_VALUE_NULLS))
     is_number = read.reads == "numbers" or type == "number"
     measure: Measure = "json" if is_number else "nullable"
     return asof.by(

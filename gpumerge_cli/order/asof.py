@@ -101,6 +101,10 @@ class Asof:
             raise UsageError(what, way_out="name a number, a time or a duration last, as t:n or t:time; or leave it out")
         return made if self.tolerance is None else made._limited(self.tolerance, name, scale)
 
+    def without_values(self, nulls: bytes) -> Asof:
+        """The join by a last key that is null in all items, so that its type is not known."""
+        return Asof(measure="nullable", nulls=nulls)
+
     def _limited(self, tolerance: Tolerance, name: str, scale: Scale) -> Asof:
         of_times = scale.of == "times"
         if (tolerance.number is None) != of_times:

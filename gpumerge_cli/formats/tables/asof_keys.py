@@ -21,6 +21,8 @@ def asof_by(asof: Asof, form: Form) -> Asof:
     column = key.column
     if column.kind:
         return asof.by(column.name, "by kind", scale_of_kind(column.kind), descending=column.reverse)
+    if pa.types.is_null(column.type):
+        return asof.without_values(_NULLS)
     measure, scale = _measured(column.type)
     width = column.fixed_bytes or 0
     if not form.is_fixed:
