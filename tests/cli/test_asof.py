@@ -134,15 +134,14 @@ def test_csv_by_names(direction: str, tmp_path: Path, seed: int) -> None:
             for _ in range(chance.choice([0, 1, 30, 400])):
                 text = chance.choice(["", "-", *(f"{number / 10}" for number in range(-20, 60, chance.choice([3, 7])))])
                 rows.append((chance.choice(["x", "y", "a,b"]), text))
-            rows.sort(key=lambda row: (row[0], float(row[1].strip("-") and row[1] or 0)))
+            rows.sort(key=lambda row: (row[0], float((row[1].strip("-") and row[1]) or 0)))
             sides.append([(sym, text, f"{name}{at}", "n") for at, (sym, text) in enumerate(rows)])
             out = io.StringIO()
             writer = csv.writer(out, lineterminator="\n", quoting=chance.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
             writer.writerows([("sym", "t", name, "note"), *sides[-1]])
             (tmp_path / f"{name}.csv").write_text(out.getvalue())
         keys = [
-            [((sym,), round(float(text) * 10) if text.strip("-") else None) for sym, text, *_ in side]
-            for side in sides
+            [((sym,), round(float(text) * 10) if text.strip("-") else None) for sym, text, *_ in side] for side in sides
         ]
         tolerance = chance.choice([None, 0, 5])
         options = ["--direction", direction, *(["--tolerance", str(tolerance / 10)] if tolerance is not None else [])]
@@ -247,9 +246,7 @@ def test_time_tolerances(tmp_path: Path, capfdbinary: pytest.CaptureFixture[byte
         (["--direction", "sideways"], "--direction"),
     ],
 )  # fmt: skip
-def test_what_is_refused(
-    options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_refused(options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("t,v\n1,x\n")
     files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]

@@ -71,7 +71,14 @@ def _decimals(number: Fraction) -> str:
 def _general(chance: random.Random) -> tuple[str, Any]:
     if chance.random() < 0.2:
         return chance.choice(
-            [("nan", None), ("x", None), ("inf", Infinite(1)), ("-inf", Infinite(-1)), ("", None), ("0x1F", Fraction(31))]
+            [
+                ("nan", None),
+                ("x", None),
+                ("inf", Infinite(1)),
+                ("-inf", Infinite(-1)),
+                ("", None),
+                ("0x1F", Fraction(31)),
+            ]
         )
     exponent = chance.choice([0, 0, 0, 2, -3, 30, -30, 3000])
     digits = chance.randrange(-30, 30) * chance.choice([1, 1, 10**19]) + chance.randrange(2)

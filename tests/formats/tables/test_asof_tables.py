@@ -116,15 +116,11 @@ def _check(rng: random.Random, folder: Path) -> None:
     rows: list[list[Row]] = [
         [(_exact(row[:-1], side), _value(row[-1])) for row in rows] for side, rows in enumerate(sides)
     ]
-    wanted = partners(
-        *rows, direction, None if tolerance is None else tolerance[1], _float_distance
-    )
+    wanted = partners(*rows, direction, None if tolerance is None else tolerance[1], _float_distance)
     out = folder / "o.parquet"
     fields = [word for name in names for word in ("--field", name)]
     options = ["--direction", direction, *([] if tolerance is None else ["--tolerance", tolerance[0]])]
-    status = invoke(
-        ["join", "-q", "--type", "asof", *fields, *options, "--nulls", nulls, *files, "--output", str(out)]
-    )
+    status = invoke(["join", "-q", "--type", "asof", *fields, *options, "--nulls", nulls, *files, "--output", str(out)])
     described = (str(last), [*map(str, exact)], direction, tolerance, nulls)
     assert status == 0, described
     found = pq.read_table(out)
