@@ -47,7 +47,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "Join tables whose keys have different names.",
         ),
         (
-            "gpumerge join --type asof --field sym,time --tolerance 5m trades.parquet quotes.parquet --output both.parquet",
+            "gpumerge join --type asof --field sym,at:time --tolerance 5m trades.csv quotes.csv --output both.csv",
             "Each trade beside the last quote of its symbol, at most five minutes ahead of it.",
         ),
     ),
