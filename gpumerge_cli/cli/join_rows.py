@@ -89,9 +89,8 @@ def of_values(options: JoinOptions, names: tuple[str, ...], chosen: FormatChoice
         order = with_parameters(line_order(options.letters, own, stable=True), options, names)
         orders.append(replace(order, keys=tuple(replace(key, option=one.option) for key in order.keys)))
     named = chosen.name if chosen.certainty == "named" else None
-    return Items(named, lines=orders[0], lines_of_others=orders[1]), JoinRequest(
-        shown_items(options), asof=asof_of(options)
-    )
+    request = JoinRequest(shown_items(options), asof=asof_of(options))
+    return Items(named, lines=orders[0], lines_of_others=orders[1]), request
 
 
 def _columns(

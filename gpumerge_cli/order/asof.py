@@ -98,9 +98,7 @@ class Asof:
             if self.tolerance is None and self.direction != "nearest":
                 return made
             what = f"{asked}: values of the last key, {name}, have no distances"
-            raise UsageError(
-                what, way_out="name a number, a time or a duration last, as t:n or t:time; or leave it out"
-            )
+            raise UsageError(what, way_out="name a number, time or duration last, as t:n or t:time; or leave it out")
         return made if self.tolerance is None else made._limited(self.tolerance, name, scale)
 
     def without_values(self, nulls: bytes) -> Asof:

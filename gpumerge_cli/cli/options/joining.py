@@ -48,8 +48,9 @@ JOIN = (
     Option(
         "type", "Output", ("join",),
         "Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both "
-        "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once. asof: each "
-        "item of A once, beside the nearest item of B by the last field of the key; fields ahead of it are equal.",
+        "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once. "
+        "asof: each item of A once, beside the nearest item of B by the last field of the key; fields ahead of it are "
+        "equal.",
         kind="text", choices=("inner", "left", "right", "outer", "anti", "semi", "asof"),
         not_with=(
             NotWith(

@@ -1,4 +1,4 @@
-"""gpumerge join --type asof of tables: all types of keys against Python, usual ones against DuckDB, polars and pandas."""
+"""gpumerge join --type asof of tables: all keys against Python, usual ones against DuckDB, polars and pandas."""
 
 from __future__ import annotations
 
