@@ -238,7 +238,7 @@ def test_time_tolerances(tmp_path: Path, capfdbinary: pytest.CaptureFixture[byte
         (["--field", "t:time", "--tolerance", "5"],
          "it is a number, and the last key, --field t:time, is a time or duration; write a duration, as 5m"),
         (["--field", "t", "--tolerance", "5"], "--tolerance 5: values of the last key, --field t, have no distances"),
-        (["--field", "t", "--direction", "nearest"], "nearest: values of the last key, --field t, have no distances; name a"),
+        (["--field", "t", "--direction", "nearest"], "nearest: values of the last key, --field t, have no distances"),
         (["--field", "t:nr"], "the last key, --field t:nr, descends; sort both files by it in ascending order"),
         (["--type", "left", "--direction", "nearest"], "--direction nearest: it is for an as-of join; add --type asof"),
         (["--type", "inner", "--tolerance", "1"], "--tolerance 1: it is for an as-of join; add --type asof"),
