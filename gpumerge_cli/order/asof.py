@@ -12,8 +12,8 @@ from gpumerge_cli.errors import UsageError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-Direction = Literal["backward", "forward", "nearest"]
-DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+AsofDirection = Literal["backward", "forward", "nearest"]
+DIRECTIONS: tuple[AsofDirection, ...] = get_args(AsofDirection)
 """In the order of AsofDirection of kernels/cpu/entries.h."""
 Measure = Literal["by kind", "bytes", "nullable", "json", "whole", "date", "float", "row float"]
 _MEASURES: tuple[Measure, ...] = get_args(Measure)
@@ -58,7 +58,7 @@ NO_SCALE, NUMBERS, FLOATS, DECIMALS, NANOSECONDS = (
 class Asof:
     """An as-of join. Its fields from `measure` on are made when the inputs are opened, see AsofSpec of entries.h."""
 
-    direction: Direction = "backward"
+    direction: AsofDirection = "backward"
     """The side on which the item of B lies, by value."""
     tolerance: Tolerance | None = None
     measure: Measure = "bytes"

@@ -64,13 +64,13 @@ JOIN = (
         "With --type asof, choose the item of B by its last key: backward, the default, the last one at or ahead of "
         "that of A; forward, the first one at or behind it; nearest, the nearer one of both, backward if they are "
         "equally near.",
-        kind="text", choices=DIRECTIONS, project=True, needs=_ASOF,
+        kind="text", choices=DIRECTIONS, needs=_ASOF,
     ),
     Option(
         "tolerance", "Output", ("join",),
         "With --type asof, the greatest distance of last keys: a number for numbers, a duration for times and "
         "durations, as 5m, 2s or 100ms. An item of A without a partner so near goes out alone.",
-        kind="text", placeholder="DISTANCE", project=True, needs=_ASOF,
+        kind="text", placeholder="DISTANCE", needs=_ASOF,
     ),
     Option(
         "unpaired", "Output", ("join",),
