@@ -5,14 +5,16 @@ class LineAsof {
 public:
     explicit LineAsof(const JoinSpec& spec)
         : spec_(*spec.asof), own_(*spec.keys), terminator_(static_cast<unsigned char>(spec.keys->terminator)),
-          last_(own_.order().keys - 1), distances(spec_, is_exact())
+          last_(own_.order().keys - 1),
+          has_gaps_(last_ >= 0 && spec_.measure == ASOF_BY_KIND && (key().is(KIND_numeric) || key().is(KIND_human))),
+          plain_numbers_(has_gaps_ && last_ == 0 && key().is(KIND_numeric) && !(key().flags & CLASSED)), distances(spec_, is_exact())
     {
     }
 
     // Whether the key of a line is a value: no null, no invalid text, and none without a number where numbers compare.
     bool has_value(const JoinLine& line) const
     {
-        if (last_ < 0 || spec_.measure == ASOF_BYTES) return true;
+        if (last_ < 0 || spec_.measure == ASOF_BYTES || has_digits(line)) return true;
         if (spec_.measure == ASOF_BY_KIND && last_ == 0 && key().flags & CLASSED) {
             const int place = static_cast<int>(line.image >> (PREFIX_BITS - CLASS_BITS));
             if (place != place_of_class(key(), VALUE_KEY)) return false;
@@ -31,7 +33,7 @@ public:
     // Whether the key is no value and yet lies among values. Such a line is passed over.
     bool is_gap(const JoinLine& line) const
     {
-        return last_ >= 0 && spec_.measure == ASOF_BY_KIND && (key().is(KIND_numeric) || key().is(KIND_human)) && !has_value(line);
+        return has_gaps_ && !has_digits(line) && !has_value(line);
     }
 
     // Whether the keys ahead of the last one are equal.
@@ -67,6 +69,9 @@ public:
     }
 
 private:
+    // Whether the image alone shows that the key has a number.
+    bool has_digits(const JoinLine& line) const { return plain_numbers_ && static_cast<Word>(line.image >> 64) != 1ull << 63; }
+
     const Key& key() const { return own_.order().key(last_); }
     bool is_exact() const
     {
@@ -212,6 +217,8 @@ private:
     const OwnOrder own_;
     const unsigned char terminator_;
     const long long last_;  // the number of the key; -1 if whole texts compare by their bytes
+    const bool has_gaps_;       // whether keys that are no values lie among values
+    const bool plain_numbers_;  // whether the image of a line is that of its number; all lines without a number have that of 0
 
 public:
     AsofDistances distances;

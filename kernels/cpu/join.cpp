@@ -33,9 +33,11 @@ struct Join {
 
 namespace {
 
-#include "../lines.cuh"
+#include "../keys.cuh"
+#include "../record_fields.cuh"
 #include "own_order.hpp"
 #include "key_fields.hpp"
+#include "record_fields.hpp"
 #include "join_fields.hpp"
 #include "join_output.hpp"
 #include "join_tape.hpp"
