@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,22 +10,35 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
+from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.native import comparison, cuts, joins, sources, specs
 from gpumerge_cli.native.comparison import key_by, read_duration
 from gpumerge_cli.native.cuts import Cuts
 from gpumerge_cli.native.joins import Joins, JoinWorker
 from gpumerge_cli.native.library import load_library
-from gpumerge_cli.order.asof import DIRECTIONS, Asof, Tolerance, scale_of_kind
+from gpumerge_cli.order.asof import (
+    DIRECTIONS,
+    FLOATS,
+    NO_SCALE,
+    NUMBERS,
+    Asof,
+    Measure,
+    Tolerance,
+    scale_of_kind,
+)
 from gpumerge_cli.order.joins import JOIN_TYPES, Join
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.record_joins import RecordJoin, joined_type, parts_of, turned_alike
 from gpumerge_cli.order.rules import LineKey, LineOrder
-from tests.asof import partners
+from tests.asof import float_or_none, partners
 from tests.cpu import libraries
+from tests.cpu.test_joins import ROUNDS
 from tests.cpu.test_joins import _Held as Held
 
-CASES = 60
+CASES = 10 * ROUNDS
 MANY_CASES = 10_000
 _UNITS = {"": 1, "k": 1000, "KiB": 1024, "M": 10**6, "Mi": 1 << 20, "Gi": 1 << 30, "Qi": 1 << 100}
 
@@ -187,9 +201,8 @@ def _rows(chance: random.Random, kind: Kind, exact: int, count: int) -> list[tup
     return made
 
 
-def found(join: Join, sides: Sequence[Sequence[bytes]], capacity: int, tasks: int) -> list[bytes]:
-    """The lines of the join in so many tasks, in any order."""
-    held = [Held(side) for side in sides]
+def found(join: Join | RecordJoin, held: Sequence[Held], capacity: int, tasks: int) -> bytes:
+    """The result of the join in so many tasks, in any order."""
     total = sum(side.size for side in held)
     inner = Cuts(held, join.compared, groups=True, tables=join.tables).at(
         [total * number // tasks for number in range(1, tasks)]
@@ -197,15 +210,12 @@ def found(join: Join, sides: Sequence[Sequence[bytes]], capacity: int, tasks: in
     edges = [(0, 0), *zip(inner[::2], inner[1::2], strict=True), tuple(side.size for side in held)]
     worker = JoinWorker(Joins(held, join), capacity)
     parts: dict[int, bytes] = {}
-    counts = [0, 0]
     ranges = [*enumerate(pairwise(edges))]
     for number, (low, high) in ranges[::-1]:
         worker.run([*zip(low, high, strict=True)], 0, 0)
         parts[number] = b"".join(part.tobytes() for part in worker.outputs())
-        counts = [one + other for one, other in zip(counts, worker.counts, strict=True)]
     worker.close()
-    assert counts == [len(side) for side in sides]
-    return b"".join(parts[number] for number, _ in ranges).split(b"\n")[:-1]
+    return b"".join(parts[number] for number, _ in ranges)
 
 
 def _check(chance: random.Random, kind: Kind) -> None:
@@ -232,7 +242,8 @@ def _check(chance: random.Random, kind: Kind) -> None:
         for number, one in enumerate(wanted)
     ]
     capacity, tasks = chance.choice([0, 1 << 20]), chance.choice([1, 1, 2, 3, 10])
-    assert found(join, sides, capacity, tasks) == expected, (kind.name, direction, tolerance, exact, rows)
+    joined = found(join, [Held(side) for side in sides], capacity, tasks).split(b"\n")[:-1]
+    assert joined == expected, (kind.name, direction, tolerance, exact, rows)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -240,6 +251,45 @@ def test_every_item_of_a_has_its_partner(kind: Kind, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(CASES):
         _check(chance, kind)
+
+
+@pytest.mark.parametrize("last", ["<i4", ">i8", "<f2", "<f4", ">f8", "S3"])
+@pytest.mark.parametrize("exact", [(), ("S3",), (">u2", "<i8")])
+def test_records(exact: Sequence[str], last: str, seed: int) -> None:
+    chance = random.Random(seed)
+    names = [*(f"k{number}" for number in range(len(exact))), "t"]
+    measure: Measure = "float" if "f" in last else "bytes" if last[0] == "S" else "whole"
+    for _ in range(ROUNDS):
+        sides = []
+        for name in "ab":
+            made = np.zeros(chance.choice([0, 1, 100]), [*zip(names, [*exact, last], strict=True), (name, "<i4")])
+            for own in names:
+                numbers = [chance.randrange(9) for _ in made]
+                made[own] = [b"%d" % one for one in numbers] if made.dtype[own].kind == "S" else numbers
+            if measure == "float" and len(made):
+                made["t"][-1] = math.nan
+            native = made.astype([(own, made.dtype[own].newbyteorder("=")) for own in made.dtype.names])
+            sides.append(made[np.lexsort([native[own] for own in names[::-1]])])
+            sides[-1][name] = range(len(made))
+        orders = turned_alike([order_of(side.dtype, Key(fields=tuple(names))) for side in sides])
+        direction = chance.choice(DIRECTIONS[: 2 if measure == "bytes" else 3])
+        tolerance = None if measure == "bytes" else chance.choice([None, 0, 1])
+        asof = Asof(direction, None if tolerance is None else Tolerance("", str(tolerance)))
+        scale = {"float": FLOATS, "bytes": NO_SCALE, "whole": NUMBERS}[measure]
+        asof = asof.by("t", measure, scale, descending=False, width=np.dtype(last).itemsize)
+        join = RecordJoin(JOIN_TYPES["left"], b"\xff", orders, asof)
+        joined = found(join, [Held([], side.tobytes()) for side in sides], chance.choice([0, 1 << 20]), 3)
+        dtype = np.dtype(joined_type(sides[0].dtype, sides[1].dtype, parts_of(orders[1])))
+        rows = [
+            [(tuple(row[own].item() for own in names[:-1]), _of_record(row["t"].item())) for row in side]
+            for side in sides
+        ]
+        wanted = partners(rows[0], rows[1], direction, tolerance)
+        assert np.frombuffer(joined, dtype)["b"].tolist() == [-1 if one is None else one for one in wanted]
+
+
+def _of_record(value: Any) -> Any:
+    return float_or_none(value) if isinstance(value, float) else value
 
 
 @pytest.mark.thorough
