@@ -87,7 +87,7 @@ def write_files(folder: Path, rows: int, cases: set[str]) -> None:
 
 
 def values_of(path: Path) -> list[float]:
-    """What tells outputs apart: the rows, and the sums of both columns."""
+    """The number of rows, and the sums of both columns, which tell outputs apart."""
     import numpy as np
     import polars as pl
 
