@@ -181,10 +181,10 @@ KINDS = (
 )
 
 
-def _join(kind: Kind, asof: Asof, exact: int) -> Join:
-    """A join of lines of two exact keys, the last key and a number."""
+def _join(kind: Kind, asof: Asof, exact: int, reverse: bool) -> Join:
+    """A join of lines of two exact keys, the last key and a number. reverse: exact keys descend."""
     fields = (*range(exact), 2)
-    keys = (*(LineKey("bytes") for _ in range(exact)), kind.key)
+    keys = (*(LineKey("bytes", reverse=reverse) for _ in range(exact)), kind.key)
     key = LineOrder(keys if exact or kind.name != "bytes" else (), stable=True)
     made = asof.by("t", "by kind", scale_of_kind(kind.key.compare), descending=False)
     return Join(
@@ -222,7 +222,7 @@ def _check(chance: random.Random, kind: Kind) -> None:
     direction = chance.choice(DIRECTIONS) if kind.tolerance else chance.choice(["backward", "forward"])
     tolerance = kind.tolerance(chance) if kind.tolerance is not None and chance.random() < 0.5 else None
     exact = chance.choice([0, 0, 1, 2])
-    join = _join(kind, Asof(direction, tolerance), exact)  # type: ignore[arg-type]
+    join = _join(kind, Asof(direction, tolerance), exact, chance.random() < 0.3)  # type: ignore[arg-type]
     order = key_by(Order.lines(join.rules[0]))
     rows = [
         sorted(_rows(chance, kind, exact, chance.choice([0, 1, 3, 12, 40])), key=lambda one: order(one[0]))
