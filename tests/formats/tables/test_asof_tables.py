@@ -215,3 +215,24 @@ def _distances(found: pa.Table, b: pa.Table) -> list[int | None]:
     own = found.column("t").cast(pa.int64()).to_pylist()
     pairs = zip(own, found.column("b").to_pylist(), strict=True)
     return [None if other is None else abs(time - times[other]) for time, other in pairs]
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "tolerance", "expected"),
+    [
+        ("n", (["1", "2.50", "10", None], ["none", "0.5", "2.4", "30", None]), "0.2", [None, 2, None, None]),
+        ("time", (["2024-01-31T10:00:00Z", None], ["2024-01-31 09:59:58+00:00", None]), "2s", [0, None]),
+        ("duration", (["90s", "2m"], ["1m29s", "3h"]), "1s", [0, None]),
+        ("size", (["1k", "1Ki"], ["1000", "1020"]), "4", [0, 1]),
+        ("g", (["nan", "1e2"], ["nan", "99.5"]), "1", [None, 1]),
+    ],
+)
+def test_kinds_of_texts(kind: str, texts: Any, tolerance: str, expected: list[Any], tmp_path: Path) -> None:
+    names = [str(tmp_path / f"{side}.parquet") for side in "ab"]
+    for side, name, column in zip("ab", names, texts, strict=True):
+        table = {"t": pa.array(column, pa.string()), side: pa.array(range(len(column)), pa.int32())}
+        pq.write_table(pa.table(table), name)
+    out = tmp_path / "o.parquet"
+    command = ["join", "-q", "--type", "asof", "--field", f"t:{kind}", "--tolerance", tolerance, *names]
+    assert invoke([*command, "--output", str(out)]) == 0
+    assert pq.read_table(out).column("b").to_pylist() == expected
