@@ -47,6 +47,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "gpumerge join -1 id -2 person people.parquet towns.parquet --output joined.parquet",
             "Join tables whose keys have different names.",
         ),
+        (
+            "gpumerge join --type asof --field sym,at:time --tolerance 5m trades.csv quotes.csv --output both.csv",
+            "Each trade beside the last quote of its symbol, at most five minutes ahead of it.",
+        ),
     ),
     "sort": (
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),
