@@ -31,7 +31,13 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.places import OTHER_COLUMNS, refuse_delimiter
-from gpumerge_cli.formats.tables.group_sizes import SHARES_OF_READING, bytes_of_piece, rows_of_group, rows_of_piece
+from gpumerge_cli.formats.tables.group_sizes import (
+    SHARES_OF_READING,
+    bytes_of_group,
+    bytes_of_piece,
+    rows_of_group,
+    rows_of_piece,
+)
 from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
@@ -129,7 +135,8 @@ class RowFormat(Format):
 
         def gather(tables: Sequence[Table], keep: Keep | None = None) -> Gather:
             share, key = memory // SHARES_OF_READING, form.stated_key(schema)
-            return Gather(tables, schema, rows, piece, share, item_bytes, settings, key, keep)
+            large = bytes_of_group(len(schema), memory, layout.purpose.output.group)
+            return Gather(tables, schema, rows, piece, share, item_bytes, settings, large, key, keep)
 
         if layout.purpose.by_ranges:
             from gpumerge_cli.formats.tables.table_ranges import TableRanges

@@ -35,6 +35,8 @@ from gpumerge_cli.native.row_gather import row_ranges
 
 _FEW = 1 << 16
 """Numbers below it are sorted by their digits."""
+_LARGE = 4
+"""A group may be so many times as large as others."""
 _SPARSE = 4
 """If only one of so many rows of an input is wanted, it is taken before those of other inputs join it."""
 
@@ -97,7 +99,8 @@ class Gather:
 
     tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
     rows of a group of an output. piece_rows: see there. memory: bytes that decoded rows may take. item_bytes: of an
-    item, 0 for lines. settings: those of the output that the inputs give. key: the column that need not be read; None
+    item, 0 for lines. settings: those of the output that the inputs give.
+    large_bytes: see there. key: the column that need not be read; None
     for none. keep: see KeptMemory.
     """
 
@@ -110,6 +113,7 @@ class Gather:
         memory: int,
         item_bytes: int,
         settings: TableSettings,
+        large_bytes: int,
         key: StatedKey | None = None,
         keep: Keep | None = None,
     ) -> None:
@@ -117,6 +121,8 @@ class Gather:
         """The columns of the rows."""
         self.group_bytes = sys.maxsize
         """The most bytes of a group of an output; `group_rows` limits them already."""
+        self.large_bytes = large_bytes
+        """The bytes at which a group of an output ends, where rows are uneven."""
         self.numbered: NumberColumn | None = None
         """The column of an output that is made of numbers, if it has one."""
         self.group_rows = group_rows
@@ -130,6 +136,8 @@ class Gather:
         """The files of the rows."""
         self.nbytes = [table.bytes_of_rows(None) for table in tables]
         """About the bytes of the rows of each table in memory."""
+        self.mean_bytes = sum(self.nbytes) / max(1, sum(table.rows for table in tables))
+        """About the bytes of a row."""
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
         self._memory = memory
@@ -157,7 +165,7 @@ class Gather:
         key: StatedKey | None,
     ) -> Gather:
         rows = self.group_rows, self.piece_rows
-        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, key)
+        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, self.large_bytes, key)
         made.numbered, made.inputs = self.numbered, inputs
         return made
 
@@ -165,6 +173,11 @@ class Gather:
     def output_schema(self) -> pa.Schema:
         """The columns of an output."""
         return self.schema if self.numbered is None else with_column(self.schema, self.numbered)
+
+    def is_uneven(self, *, plain: bool) -> bool:
+        """Whether a group of an output may be much larger than others of as many rows. plain: see Table.most_uneven."""
+        most = _LARGE * self.large_bytes
+        return any(table.most_uneven(plain=plain) > most for table in self._tables)
 
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
         return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -65,6 +66,7 @@ class JoinGather:
     """
 
     numbered = None
+    large_bytes, mean_bytes = sys.maxsize, 0.0
 
     def __init__(
         self,
@@ -92,6 +94,10 @@ class JoinGather:
         self._places = places
         kept = KeptMemory(memory, _SIDES, keep)
         self._cursors = [Cursor(table, kept, again=True) for table in self.inputs]
+
+    def is_uneven(self, *, plain: bool) -> bool:
+        """See Gather. Parts are limited by their bytes already."""
+        return False
 
     def wanted(self, items: Bytes) -> WantedPairs:
         """The rows of whole items."""
