@@ -133,10 +133,12 @@ class RowFormat(Format):
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
         schema, memory, item_bytes = tables[0].schema, layout.purpose.memory, order.item_bytes
 
-        def gather(tables: Sequence[Table], keep: Keep | None = None) -> Gather:
+        def gather(
+            tables: Sequence[Table], keep: Keep | None = None, unasked: Sequence[frozenset[int]] | None = None
+        ) -> Gather:
             share, key = memory // SHARES_OF_READING, form.stated_key(schema)
             large = bytes_of_group(len(schema), memory, layout.purpose.output.group)
-            return Gather(tables, schema, rows, piece, share, item_bytes, settings, large, key, keep)
+            return Gather(tables, schema, rows, piece, share, item_bytes, settings, large, key, keep, unasked)
 
         if layout.purpose.by_ranges:
             from gpumerge_cli.formats.tables.table_ranges import TableRanges
@@ -154,7 +156,8 @@ class RowFormat(Format):
         except WrongRangeError:
             apart = None
             found = all_items(opened, forms, order, progress, apart, memory)
-        way = gather(tables, opened[0].file.beside)
+        unasked = [apart[number].groups if apart else frozenset[int]() for number in range(len(tables))]
+        way = gather(tables, opened[0].file.beside, unasked if layout.purpose.copies else None)
         if apart:
             way.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=way))

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
+from gpumerge_cli.formats.tables.cursor import Cursor, RowsInMemory
 from gpumerge_cli.formats.tables.dictionaries import table_of
 from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
+from gpumerge_cli.formats.tables.kept_memory import KeptMemory
 from gpumerge_cli.formats.tables.numbered import NumberColumn, with_column
 from gpumerge_cli.formats.tables.references import (
     END,
@@ -101,7 +102,7 @@ class Gather:
     rows of a group of an output. piece_rows: see there. memory: bytes that decoded rows may take. item_bytes: of an
     item, 0 for lines. settings: those of the output that the inputs give.
     large_bytes: see there. key: the column that need not be read; None
-    for none. keep: see KeptMemory.
+    for none. keep: see KeptMemory. unasked: for each table, see Cursor.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class Gather:
         large_bytes: int,
         key: StatedKey | None = None,
         keep: Keep | None = None,
+        unasked: Sequence[frozenset[int]] | None = None,
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
@@ -144,13 +146,14 @@ class Gather:
         self._kept = KeptMemory(memory, len(tables), keep)
         self._key = key
         self._rest = schema if self._key is None else schema.remove(schema.get_field_index(self._key.name))
+        self._unasked = unasked
         self._cursors = self._cursors_of(None if self._key is None else self._rest.names)
         self._lock = threading.Lock()
 
     def again(self) -> Gather:
         """Another one, of the same tables opened once more."""
         tables = [table.again() for table in self._tables]
-        return self._of(tables, self.inputs, self.schema, self._item_bytes, self._key)
+        return self._of(tables, self.inputs, self.schema, self._item_bytes, self._key, self._unasked)
 
     def of_runs(self, runs: Sequence[Table], item_bytes: int) -> Gather:
         """Another one, of sorted runs of its tables and others."""
@@ -163,9 +166,10 @@ class Gather:
         schema: pa.Schema,
         item_bytes: int,
         key: StatedKey | None,
+        unasked: Sequence[frozenset[int]] | None = None,
     ) -> Gather:
         rows = self.group_rows, self.piece_rows
-        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, self.large_bytes, key)
+        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, self.large_bytes, key, None, unasked)
         made.numbered, made.inputs = self.numbered, inputs
         return made
 
@@ -180,11 +184,12 @@ class Gather:
         return any(table.most_uneven(plain=plain) > most for table in self._tables)
 
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
+        unasked = self._unasked or [None] * len(self._tables)
         return [
             (one if columns is None else one.only(columns))
             if isinstance(one, RowsInMemory)
-            else Cursor(one, self._kept, columns)
-            for one in self._tables
+            else Cursor(one, self._kept, columns, unasked=groups)
+            for one, groups in zip(self._tables, unasked, strict=True)
         ]
 
     @cached_property

@@ -11,8 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory
+from gpumerge_cli.formats.tables.cursor import Cursor
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
+from gpumerge_cli.formats.tables.kept_memory import KeptMemory
 from gpumerge_cli.formats.tables.references import joined_rows
 from gpumerge_cli.formats.tables.row_sizes import row_sizes
 from gpumerge_cli.formats.tables.settings import TableSettings

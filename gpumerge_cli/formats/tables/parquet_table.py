@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -255,7 +256,7 @@ class ParquetTable(Table):
 
     def again(self) -> ParquetTable:
         """See Table."""
-        return ParquetTable(self._file)
+        return copy(self)
 
 
 def _have_short_dictionaries(chunks: Sequence[ChunkFacts]) -> bool:

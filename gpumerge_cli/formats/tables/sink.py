@@ -170,7 +170,8 @@ class RowSink(GroupSink):
             yield (*self._part(self._rows_of(found, numbers), whole=self._is_whole(size)), size)
             return
         for some in self._limited(found, numbers):
-            rows = some[0] if len(some) == 1 else table_of(some, self._gather.output_schema)
+            batches = [batch for rows in some for batch in rows.to_batches()]
+            rows = some[0] if len(some) == 1 else table_of(batches, self._gather.output_schema)
             size = max(rows.num_rows, int(self._rows * bytes_in_memory(rows) / self._gather.large_bytes))
             yield (*self._part(rows, whole=self._is_whole(size)), size)
 
