@@ -2,6 +2,8 @@ from gpumerge_cli.arrays.joining import join as join
 from gpumerge_cli.arrays.merging import merge as merge
 from gpumerge_cli.arrays.ranking import rank as rank
 from gpumerge_cli.arrays.ranking import rank_of as rank_of
+from gpumerge_cli.arrays.selecting import argtopk as argtopk
+from gpumerge_cli.arrays.selecting import topk as topk
 from gpumerge_cli.arrays.sets import difference as difference
 from gpumerge_cli.arrays.sets import intersect as intersect
 from gpumerge_cli.arrays.sets import symmetric as symmetric

@@ -54,6 +54,18 @@ class HostCall:
         """See gpumerge_cli.argsort."""
         return self._runs(self.call.options.backend).sorted_ranks(request)
 
+    def argtopk(self, n: int) -> ItemIndices:
+        """See gpumerge_cli.argtopk. By the CPU."""
+        from gpumerge_cli.arrays.host_selection import first_ranks
+
+        return first_ranks(self.call, n)
+
+    def topk(self, n: int) -> ArrayOrPair:
+        """See gpumerge_cli.topk. By the CPU."""
+        [array], rows, ranks = self.call.arrays, self.call.rows, self.argtopk(n)
+        found = array[ranks].astype(self.call.keys.dtype, copy=False)
+        return found if rows is None else (found, gathered(rows, ranks))
+
     def merged_ranks(self, request: LaunchRequest) -> ItemIndices:
         """The indices of the merged items in the concatenation of all arrays."""
         return self._runs(self.call.options.backend).merged_ranks(request)

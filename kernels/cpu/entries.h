@@ -49,6 +49,7 @@ struct FieldSpec {
 enum KernelNumber { PATH = 0 };  /* gm_kernel names the others */
 enum PathShape { CHAINS = 4 };   /* the merges that PATH does at once, and so the parts of its tile */
 enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, SORT_RECURSIVE = 3, SORT_RADIX = 4 };
+enum Selects { SELECT_LESS = 1, SELECT_EQUAL = 2 };
 enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4, COLUMNS_APART = 5 };
 
 /* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
@@ -436,6 +437,10 @@ int64_t gm_sort_array(const struct OrderSpec* order, const struct LaunchSpec* la
 /* ranks[k] becomes the index of the item that is k-th in stable order. */
 int64_t gm_sort_ranks(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* items, int64_t count,
     int64_t* ranks, int64_t threads);
+/* Finds the items that go before the item at `bound` or equal it, as `selects` says: a sum of Selects. *found becomes their number,
+ * and `indices` holds the indices of the first `room` of them, which ascend. */
+int64_t gm_select(const struct OrderSpec* order, const unsigned char* items, int64_t count, const unsigned char* bound,
+    int64_t selects, int64_t* indices, int64_t room, int64_t* found, int64_t threads);
 /* The first index whose item goes before the one ahead of it, or -1. strict: or equals it. */
 int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict);
 

@@ -149,10 +149,13 @@ int64_t bound(const Byte* bytes, int64_t count, uint64_t image, bool through)
     const Item* const items = items_at(bytes);
     return gallop(count, [=](int64_t i) { return through ? ordered(items[i]) <= image : ordered(items[i]) < image; });
 }
+
+#include "keys_select.hpp"
 }  // namespace
 
 #define NAME_OF(bits, kind, descending) key_functions_##bits##_##kind##_##descending
 #define NAME(bits, kind, descending) NAME_OF(bits, kind, descending)
 extern const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING);
 const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {
-    co_rank_of, merge, first_disorder, drop_equals, keep_places, count_equals, walk, walk_cut_at, images, bound};
+    co_rank_of, merge, first_disorder, drop_equals, keep_places, count_equals, walk, walk_cut_at, images, bound,
+    select};

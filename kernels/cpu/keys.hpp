@@ -35,6 +35,10 @@ struct KeyFunctions {
     // The number of sorted items whose image is less than `image`; with `through` also those with an equal one. The search
     // begins at the front.
     int64_t (*bound)(const Byte* items, int64_t count, uint64_t image, bool through);
+    // The number of items in [first, last) that go before the item at `bound` or equal it, as `selects` says: a sum of Selects.
+    // The first `room` of them have their indices in `indices`, which ascend.
+    int64_t (*select)(const Byte* items, int64_t first, int64_t last, const Byte* bound, int64_t selects, int64_t* indices,
+        int64_t room);
 };
 
 // The functions for an order; null if it is no order of keys.

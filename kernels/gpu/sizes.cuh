@@ -19,6 +19,7 @@ constexpr int SUMMED = 16;  // numbers that a thread of text.cu adds up
 constexpr int JOINING_THREADS = 256;   // join_runs.cu
 constexpr int VALUES_THREADS = 128;    // merge_values.cu
 constexpr int COUNTING_THREADS = 512;  // count_digits.cu
+constexpr int SELECTING_THREADS = 256; // select.cu
 
 // partition.cu, for two runs and for more: threads of a block, and edges from one mark to the next.
 constexpr int PARTITION_THREADS_OF_TWO = 64;
