@@ -76,6 +76,22 @@ class DeviceCall:
             found = self._prepared("argsort") if request == _USUAL else None
             return self.kept(self._ranks(self._runs()[0], request)) if found is None else found
 
+    def argtopk(self, n: int) -> Any:
+        """See gpumerge_cli.argtopk. Waits."""
+        from gpumerge_cli.arrays.device_selection import first_ranks
+        from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+
+        with self.current():
+            check_waiting(current_stream(), "topk")
+            return first_ranks(self._backend, self._runs()[0], self._order, n)
+
+    def topk(self, n: int) -> Any:
+        """See gpumerge_cli.topk. Waits."""
+        ranks = self.argtopk(n)
+        with self.current():
+            rows, [array] = self._rows(), self.call.arrays
+            return array[ranks] if rows is None else (array[ranks], rows[0][ranks])
+
     def first_disorder(self) -> tuple[int, int] | None:
         """The first item that goes before its predecessor: (the number of its array, its index). None without any.
 

@@ -19,6 +19,7 @@ from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many,
 from gpumerge_cli.backends.gpu.module import Kernels, gpu_kernels
 from gpumerge_cli.backends.gpu.prepared import PreparedCall, PreparedOperation, prepare
 from gpumerge_cli.backends.gpu.radix import PairAddresses, sort_by_digits
+from gpumerge_cli.backends.gpu.selecting import DeviceSelection
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
@@ -245,6 +246,11 @@ class GpuBackend:
         sort = sort_by_digits(self._kernels(records), pairs=True)
         run, rooms = (items.data.ptr, items.size), (buffers[0].data.ptr, buffers[1].data.ptr)
         queue(sort.steps(run, rooms, scratch, ends), current_stream())
+
+    def selection(self, items: Any, order: Order) -> DeviceSelection:
+        """Searches by a bound in a CuPy array of keys, 1-D and contiguous."""
+        check_array(items, order)
+        return DeviceSelection(items, self._kernels(order))
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""
