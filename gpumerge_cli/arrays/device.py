@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gpumerge_cli.arrays.asof_pairs import AsofRequest
     from gpumerge_cli.arrays.equal_pairs import How
     from gpumerge_cli.arrays.searching import Side
     from gpumerge_cli.backends.gpu.prepared import PreparedOperation
@@ -140,6 +141,25 @@ class DeviceCall:
             check_waiting(current_stream(), "join")
             a, b = map(self.images, self.call.arrays)
             return equal_pairs(cupy, a, b, how, descending=False)
+
+    def asof_join(self, request: AsofRequest) -> Any:
+        """See gpumerge_cli.asof_join. Waits."""
+        import cupy
+
+        from gpumerge_cli.arrays.asof_pairs import check_groups, grouped, in_one_order, partners
+        from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+
+        with self.current():
+            check_waiting(current_stream(), "asof_join")
+            a, b = self.call.arrays
+            if request.groups is None:
+                return partners(cupy, (a, b), (self.images(a), self.images(b)), None, request)
+            found = grouped(cupy, request.groups, None)
+            a, b = (keys[places] for keys, places in zip((a, b), found.places, strict=True))
+            if request.check:
+                check_groups(cupy, (a, b), found)
+            images = in_one_order(cupy, (self.images(a), self.images(b)), found)
+            return found.ungrouped(cupy, partners(cupy, (a, b), images, found.numbers, request))
 
     def co_ranks(self, ranks: NDArray[np.int64]) -> Any:
         """See gpumerge_cli.rank."""

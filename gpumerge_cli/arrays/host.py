@@ -18,6 +18,7 @@ from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
+    from gpumerge_cli.arrays.asof_pairs import AsofRequest
     from gpumerge_cli.arrays.equal_pairs import How
     from gpumerge_cli.arrays.searching import Side
 
@@ -98,6 +99,12 @@ class HostCall:
 
         a, b = self.call.comparable()
         return pairs_by_threads(a, b, how, self.call.keys.order.descending, self.call.threads)
+
+    def asof_join(self, request: AsofRequest) -> Any:
+        """See gpumerge_cli.asof_join. By the CPU."""
+        from gpumerge_cli.arrays.host_asof import asof_indices
+
+        return asof_indices(self.call, request)
 
     def co_ranks(self, ranks: ItemIndices) -> ItemIndices:
         """See gpumerge_cli.rank. By the CPU."""

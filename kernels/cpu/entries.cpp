@@ -253,6 +253,21 @@ int64_t gm_select(const OrderSpec* order, const unsigned char* items, int64_t co
     });
 }
 
+int64_t gm_asof(const OrderSpec* order, const AsofSpec* spec, int64_t* indices, int64_t threads)
+{
+    return guarded([&] {
+        const Aligned a(spec->a, spec->a_count * order->width, order->width);
+        const Aligned b(spec->b, spec->b_count * order->width, order->width);
+        AsofSpec aligned = *spec;
+        aligned.a = a.data();
+        aligned.b = b.data();
+        const KeyFunctions& keys = *key_functions(*order);
+        const Team team(static_cast<int>(threads));
+        team.share(spec->a_count, 1 << 14, [&](int64_t first, int64_t last, int) { keys.asof(aligned, first, last, indices); });
+        return DONE;
+    });
+}
+
 int64_t gm_first_disorder(const OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict)
 {
     if (reinterpret_cast<uintptr_t>(items) % order->width == 0)

@@ -39,6 +39,8 @@ struct KeyFunctions {
     // The first `room` of them have their indices in `indices`, which ascend.
     int64_t (*select)(const Byte* items, int64_t first, int64_t last, const Byte* bound, int64_t selects, int64_t* indices,
         int64_t room);
+    // indices[i], for i in [first, last), becomes the partner of item i of A, or -1. Null for float16.
+    void (*asof)(const AsofSpec& spec, int64_t first, int64_t last, int64_t* indices);
 };
 
 // The functions for an order; null if it is no order of keys.
