@@ -70,8 +70,8 @@ def asof_join(
 
     Returns
     -------
-    An array of int64, as long as `a` and on its side: indices into `b`, with -1 for an item without a match. NaN and NaT
-    match nothing, and nothing matches them; NaN in `by` equals NaN. On a GPU the call waits.
+    An array of int64, as long as `a` and on its side: indices into `b`, with -1 for an item without a match. NaN and
+    NaT match nothing; NaN in `by` equals NaN. On a GPU the call waits.
 
     Raises
     ------

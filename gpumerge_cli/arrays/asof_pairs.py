@@ -79,29 +79,29 @@ def limit_of(tolerance: Any, dtype: np.dtype[Any], direction: Direction) -> floa
 
 
 def _number(tolerance: Any) -> float | int | None:
-    if isinstance(tolerance, bool | np.bool_) or not isinstance(tolerance, int | float | np.integer | np.floating):
+    numbers = int | float | np.integer | np.floating
+    if isinstance(tolerance, bool | np.timedelta64) or not isinstance(tolerance, numbers):  # NumPy's spans are integers
         return None
     return int(tolerance) if isinstance(tolerance, int | np.integer) else float(tolerance)
 
 
-def _time_span(tolerance: Any, dtype: np.dtype[Any]) -> int | float | None:
+def _time_span(tolerance: Any, dtype: np.dtype[Any]) -> int | None:
     """The tolerance in units of the dtype, rounded down."""
     if hasattr(tolerance, "to_timedelta64"):  # of pandas
         tolerance = tolerance.to_timedelta64()
     if not isinstance(tolerance, np.timedelta64 | timedelta):
         return None
     span = np.timedelta64(tolerance)
-    if np.isnat(span):
+    (own, times), (unit, count) = np.datetime_data(span.dtype), np.datetime_data(dtype)
+    if np.isnat(span) or "generic" in (own, unit):
         return None
+    # As integers of Python, which do not overflow.
+    units, its, theirs = int(span.astype(np.int64)) * times, np.array(1, f"m8[{own}]"), np.array(1, f"m8[{unit}]")
     try:
-        unit, count = np.datetime_data(dtype)
-        if np.datetime_data(span.dtype)[0] == "generic" or unit == "generic":
-            return None
-        # As integers of Python, which do not overflow.
-        own, times = np.datetime_data(span.dtype)
-        units, its, theirs = int(span.astype(np.int64)) * times, np.timedelta64(1, own), np.timedelta64(1, unit)
-        return units * round(its / theirs) // count if its >= theirs else units // (round(theirs / its) * count)
-    except (TypeError, OverflowError, ValueError):  # months and days have no ratio
+        if its >= theirs:
+            return units * round(float(its / theirs)) // count
+        return units // (round(float(theirs / its)) * count)
+    except (TypeError, OverflowError):  # months and days have no ratio
         return None
 
 

@@ -36,8 +36,10 @@ Distance distance(Item x, Item y)
 
 #if KEY_KIND != 2 || KEY_BITS >= 32
 
+static_assert(CHAINS == 4, "walk_all steps through four chains");
+
 // Two sides of a join. Both are sorted by their groups first, if there are any.
-template <bool GROUPED, int DIRECTION>
+template <typename Less, bool GROUPED, int DIRECTION>
 struct Asof {
     const Item *a, *b;
     const int64_t *a_groups, *b_groups;
@@ -48,7 +50,7 @@ struct Asof {
     bool is_passed(int64_t j, int64_t i) const
     {
         if (GROUPED && b_groups[j] != a_groups[i]) return b_groups[j] < a_groups[i];
-        return DIRECTION == FORWARD ? before(b[j], a[i], NO_LINES) : !before(a[i], b[j], NO_LINES);
+        return DIRECTION == FORWARD ? Less::before(b[j], a[i]) : !Less::before(a[i], b[j]);
     }
 
     // The number of items of B ahead of the place of item i, by bisection.
@@ -78,45 +80,97 @@ struct Asof {
         return may_match(found, i) && distance(a[i], b[found]) <= limit ? found : -1;
     }
 
-    // Walks through both sides. No branch depends on a comparison of keys.
+    // A walk through the items [i, end) of A, which has passed j items of B.
+    struct Chain {
+        int64_t i, end, j;
+    };
+
+    // One step. Arithmetic, not a branch, decides which side it passes.
+    __forceinline__ void step(Chain& chain, int64_t* indices) const
+    {
+        const int64_t passed = is_passed(chain.j, chain.i);
+        indices[chain.i] = chain.j;
+        chain.j += passed;
+        chain.i += 1 - passed;
+    }
+
+    // Walks at once through all chains, whose loads and compares do not depend on each other, as far as both sides last.
+    void walk_all(Chain (&chains)[CHAINS], int64_t* indices) const
+    {
+        constexpr int64_t UNCHECKED = 16;
+        for (;;) {
+            int64_t certain = n;
+            for (const Chain& chain : chains) {
+                certain = smaller(static_cast<long long>(certain), static_cast<long long>(chain.end - chain.i));
+                certain = smaller(static_cast<long long>(certain), static_cast<long long>(n - chain.j));
+            }
+            if (certain < UNCHECKED) break;
+            Chain one = chains[0], two = chains[1], three = chains[2], four = chains[3];
+            for (; certain > 0; --certain) {
+                step(one, indices);
+                step(two, indices);
+                step(three, indices);
+                step(four, indices);
+            }
+            chains[0] = one, chains[1] = two, chains[2] = three, chains[3] = four;
+        }
+        for (Chain& chain : chains) {
+            while (chain.i < chain.end && chain.j < n) step(chain, indices);
+            for (; chain.i < chain.end; ++chain.i) indices[chain.i] = chain.j;
+        }
+    }
+
+    // The partners of the items [first, last) of A: stretch by stretch of each chain, while its places are in the cache.
     void walk(int64_t first, int64_t last, int64_t* indices) const
     {
-        constexpr int64_t STRETCH = 2048;
-        if (first == last) return;
-        int64_t j = place_of(first);
-        for (int64_t low = first; low < last; low += STRETCH) {
-            const int64_t high = last - low < STRETCH ? last : low + STRETCH;
-            int64_t i = low;
-            while (i < high && j < n) {
-                const bool passed = is_passed(j, i);
-                indices[i] = j;
-                j += passed;
-                i += !passed;
+        constexpr int64_t STRETCH = 1024;
+        Chain chains[CHAINS];
+        int64_t starts[CHAINS], stops[CHAINS];
+        for (int number = 0; number < CHAINS; ++number) {
+            starts[number] = first + (last - first) * number / CHAINS;
+            stops[number] = first + (last - first) * (number + 1) / CHAINS;
+            chains[number] = {starts[number], starts[number], 0};
+            if (starts[number] < stops[number]) chains[number].j = place_of(starts[number]);
+        }
+        for (bool any = true; any;) {
+            for (int number = 0; number < CHAINS; ++number)
+                chains[number].end = smaller(static_cast<long long>(chains[number].i + STRETCH), static_cast<long long>(stops[number]));
+            walk_all(chains, indices);
+            any = false;
+            for (int number = 0; number < CHAINS; ++number) {
+                for (int64_t i = starts[number]; i < chains[number].end; ++i) indices[i] = partner_of(i, indices[i]);
+                starts[number] = chains[number].end;
+                any = any || starts[number] < stops[number];
             }
-            for (; i < high; ++i) indices[i] = j;
-            for (i = low; i < high; ++i) indices[i] = partner_of(i, indices[i]);
         }
     }
 };
 
-template <bool GROUPED>
-void asof_by(const AsofSpec& spec, int64_t first, int64_t last, int64_t* indices)
+template <typename Less, bool GROUPED>
+void asof_by(const AsofSpec& spec, int64_t n, int64_t first, int64_t last, int64_t* indices)
 {
     Distance limit;
     std::memcpy(&limit, &spec.limit, sizeof limit);
     const Item *const a = items_at(spec.a), *const b = items_at(spec.b);
     if (spec.direction == BACKWARD)
-        Asof<GROUPED, BACKWARD>{a, b, spec.a_groups, spec.b_groups, spec.b_count, limit}.walk(first, last, indices);
+        Asof<Less, GROUPED, BACKWARD>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
     else if (spec.direction == FORWARD)
-        Asof<GROUPED, FORWARD>{a, b, spec.a_groups, spec.b_groups, spec.b_count, limit}.walk(first, last, indices);
+        Asof<Less, GROUPED, FORWARD>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
     else
-        Asof<GROUPED, NEAREST>{a, b, spec.a_groups, spec.b_groups, spec.b_count, limit}.walk(first, last, indices);
+        Asof<Less, GROUPED, NEAREST>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
 }
 
 void asof(const AsofSpec& spec, int64_t first, int64_t last, int64_t* indices)
 {
-    if (spec.a_groups != nullptr) asof_by<true>(spec, first, last, indices);
-    else asof_by<false>(spec, first, last, indices);
+    if (spec.a_groups != nullptr) return asof_by<ByImage, true>(spec, spec.b_count, first, last, indices);
+#if KEY_KIND == 2 && !DESCENDING
+    // Without the NaNs at the end of B, floats compare as they are.
+    const Item* const b = items_at(spec.b);
+    const int64_t numbers = gallop(spec.b_count, [=](int64_t j) { return !is_missing(b[j]); });
+    asof_by<ByValue, false>(spec, numbers, first, last, indices);
+#else
+    asof_by<ByImage, false>(spec, spec.b_count, first, last, indices);
+#endif
 }
 
 #else

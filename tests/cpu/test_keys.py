@@ -194,7 +194,9 @@ def test_selected_items(order: Order, chance: random.Random) -> None:
         for selects, wanted in ((1, images < edge), (2, images == edge), (3, images <= edge)):
             indices = np.flatnonzero(wanted)
             room = chance.choice([0, 1, len(indices), count, max(len(indices) - 300, 0)])
-            found, total = lib.selected(items, order, bound, selects, room, chance.choice([1, 3]), chance.choice([0, 1]))
+            found, total = lib.selected(
+                items, order, bound, selects, room, chance.choice([1, 3]), chance.choice([0, 1])
+            )
             assert total == len(indices)
             assert np.array_equal(found, indices[:room])
 
