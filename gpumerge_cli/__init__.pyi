@@ -1,4 +1,6 @@
 from gpumerge_cli.arrays.asof import asof_join as asof_join
+from gpumerge_cli.arrays.diffs import ArrayDiff as ArrayDiff
+from gpumerge_cli.arrays.diffs import diff as diff
 from gpumerge_cli.arrays.joining import join as join
 from gpumerge_cli.arrays.merging import merge as merge
 from gpumerge_cli.arrays.ranking import rank as rank

@@ -142,6 +142,21 @@ class DeviceCall:
             a, b = map(self.images, self.call.arrays)
             return equal_pairs(cupy, a, b, how, descending=False)
 
+    def diff(self, *, multi: bool) -> tuple[Any, Any, Any, Any]:
+        """See gpumerge_cli.diff. Waits."""
+        import cupy
+
+        from gpumerge_cli.arrays.key_pairs import check_unique, partners_in_order, split
+        from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+
+        with self.current():
+            check_waiting(current_stream(), "diff")
+            sides = [self.images(array) for array in self.call.arrays]
+            if not multi:
+                check_unique(cupy, sides)
+            a, b = sides
+            return split(cupy, partners_in_order(cupy, a, b, descending=False), len(b), self._rows())
+
     def asof_join(self, request: AsofRequest) -> Any:
         """See gpumerge_cli.asof_join. Waits."""
         import cupy

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.first_items import first_candidates, sample_positions, worth_selecting
-from gpumerge_cli.arrays.host import HostRuns, ItemIndices
+from gpumerge_cli.arrays.host_runs import HostRuns, ItemIndices
 from gpumerge_cli.arrays.keys import Array, ArrayKeys, keys_in
 from gpumerge_cli.arrays.options import in_native_order
 from gpumerge_cli.backends.base import SELECT_EQUAL
