@@ -13,8 +13,8 @@ import pytest
 import gpumerge_cli
 from gpumerge_cli.arrays.asof_pairs import (
     DIRECTIONS,
+    AsofDirection,
     AsofRequest,
-    Direction,
     check_groups,
     grouped,
     in_one_order,
@@ -89,7 +89,7 @@ def spans(dtype: str, limit: Any) -> Any:
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("dtype", MANY)
-def test_every_dtype(dtype: str, direction: Direction, rng: np.random.Generator) -> None:
+def test_every_dtype(dtype: str, direction: AsofDirection, rng: np.random.Generator) -> None:
     for _ in range(4):
         a, b = (drawn(dtype, int(rng.choice([0, 1, 7, 40])), rng) for _ in "ab")
         for limit in (None, 0, 3):
@@ -102,7 +102,7 @@ def test_every_dtype(dtype: str, direction: Direction, rng: np.random.Generator)
 
 
 @pytest.mark.parametrize("direction", ["backward", "forward"])
-def test_bytes(direction: Direction, rng: np.random.Generator) -> None:
+def test_bytes(direction: AsofDirection, rng: np.random.Generator) -> None:
     for dtype in ("S3", "V2"):
         for _ in range(10):
             a, b = (
@@ -117,7 +117,7 @@ def test_bytes(direction: Direction, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("dtype", ["i8", "u1", "f4", "f8", "M8[ns]"])
-def test_many_items_by_threads(dtype: str, direction: Direction, rng: np.random.Generator) -> None:
+def test_many_items_by_threads(dtype: str, direction: AsofDirection, rng: np.random.Generator) -> None:
     """The library's walk equals the searches of the other processor's way."""
     for sizes in ((70_000, 50_000), (50, 60_000), (60_000, 3), (60_000, 0)):
         high = 120 if dtype == "u1" else int(rng.choice([500, 1 << 20, 1 << 24]))
@@ -129,7 +129,7 @@ def test_many_items_by_threads(dtype: str, direction: Direction, rng: np.random.
             request = AsofRequest(direction, limit_of(tolerance, a.dtype, direction), None, False)
             found = gpumerge_cli.asof_join(a, b, direction=direction, tolerance=tolerance, threads=3)
             assert np.array_equal(found, partners(NOT_NUMPY, (a, b), (a, b), None, request))
-            groups = grouped(NOT_NUMPY, tuple(rng.integers(0, 50, size) for size in sizes), None)
+            groups = grouped(NOT_NUMPY, tuple(rng.integers(0, 50, size) for size in sizes), gpumerge_cli.argsort)
             x, y = (keys[places] for keys, places in zip((a, b), groups.places, strict=True))
             wanted = partners(NOT_NUMPY, (x, y), in_one_order(NOT_NUMPY, (x, y), groups), groups.numbers, request)
             by = [np.empty(size, np.int64) for size in sizes]
@@ -140,7 +140,7 @@ def test_many_items_by_threads(dtype: str, direction: Direction, rng: np.random.
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_pandas_gives_the_same(direction: Direction, rng: np.random.Generator) -> None:
+def test_pandas_gives_the_same(direction: AsofDirection, rng: np.random.Generator) -> None:
     pandas = needs.library("pandas")
     for _ in range(12):
         sizes = rng.integers(1, 60, 2)
@@ -210,7 +210,7 @@ def test_disorder_is_found_where_it_is_asked_for() -> None:
         DisorderError, match="array 0, index 2: disorder: it goes before the item at index 1, which has"
     ):
         gpumerge_cli.asof_join(a, b, by=([0, 1, 1], [0, 0, 0]), check=True)
-    groups = grouped(np, (np.zeros(3, "i4"), np.zeros(2, "i4")), None)
+    groups = grouped(np, (np.zeros(3, "i4"), np.zeros(2, "i4")), gpumerge_cli.argsort)
     with pytest.raises(DisorderError, match="array 1, index 1"):
         check_groups(np, (np.array([1.0, np.nan, np.nan]), np.array([np.nan, 5.0])), groups)
 
@@ -265,7 +265,9 @@ def test_random_cases(rng: np.random.Generator) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
-def test_a_gpu_gives_the_same(gpu_backend: Backend, dtype: str, direction: Direction, rng: np.random.Generator) -> None:
+def test_a_gpu_gives_the_same(
+    gpu_backend: Backend, dtype: str, direction: AsofDirection, rng: np.random.Generator
+) -> None:
     import cupy
 
     for sizes in ((0, 0), (0, 5), (5, 0), (300, 200), (20_000, 30_000)):

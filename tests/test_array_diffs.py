@@ -10,7 +10,7 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli.arrays import equal_pairs
-from gpumerge_cli.arrays.key_pairs import partners_in_order, split
+from gpumerge_cli.arrays.key_pairs import diff_of, partners_in_order
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import DisorderError, InputError, UsageError
 from gpumerge_cli.order.key_types import DTYPES
@@ -81,7 +81,7 @@ def test_pieces_make_the_whole(xp: Any, rng: np.random.Generator, monkeypatch: p
         values = [rng.integers(0, 2, size) for size in sizes]
         wanted = expected(*(side.tolist() for side in keys), [side.tolist() for side in values])
         assert plain(gpumerge_cli.diff(*keys, values=values, multi=True, threads=2)) == wanted
-        assert plain(split(xp, partners_in_order(xp, *keys, descending=False), sizes[1], values)) == wanted
+        assert plain(diff_of(xp, partners_in_order(xp, *keys, descending=False), sizes[1], values)) == wanted
 
 
 def test_missing_keys_and_values_are_equal() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-from gpumerge_cli.arrays.asof_pairs import DIRECTIONS, AsofRequest, Direction, limit_of
+from gpumerge_cli.arrays.asof_pairs import DIRECTIONS, AsofDirection, AsofRequest, limit_of
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.common_dtype import as_arrays
 from gpumerge_cli.arrays.interchange import is_one_array
@@ -32,7 +32,7 @@ def asof_join(
     b: Any,
     *,
     by: Sequence[Any] | None = None,
-    direction: Direction = "backward",
+    direction: AsofDirection = "backward",
     tolerance: Any = None,
     check: bool = False,
     threads: int | None = None,

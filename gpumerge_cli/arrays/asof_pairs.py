@@ -6,6 +6,7 @@ arrays: on a GPU, and for bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from math import floor, inf, isnan
 from typing import Any, Literal
@@ -14,12 +15,11 @@ import numpy as np
 
 from gpumerge_cli.arrays.options import short_repr
 from gpumerge_cli.arrays.searching import search_ranks
-from gpumerge_cli.arrays.sorting import argsort
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import DisorderError, UsageError
 
-Direction = Literal["backward", "forward", "nearest"]
-DIRECTIONS: tuple[Direction, ...] = ("backward", "forward", "nearest")
+AsofDirection = Literal["backward", "forward", "nearest"]
+DIRECTIONS: tuple[AsofDirection, ...] = ("backward", "forward", "nearest")
 _MOST = (1 << 64) - 1
 """The largest distance of two integers."""
 _NONE = -1
@@ -30,7 +30,7 @@ _NONE = -1
 class AsofRequest:
     """The rules of an as-of join, as they were checked."""
 
-    direction: Direction
+    direction: AsofDirection
     limit: float | int
     """The largest distance of partners, in the units of the keys; infinity or the largest integer for any."""
     groups: tuple[Any, Any] | None
@@ -57,7 +57,7 @@ class Grouped:
         return out
 
 
-def limit_of(tolerance: Any, dtype: np.dtype[Any], direction: Direction) -> float | int:
+def limit_of(tolerance: Any, dtype: np.dtype[Any], direction: AsofDirection) -> float | int:
     """The limit for keys of a dtype: see AsofRequest. Raises UsageError for a tolerance that is no distance of them."""
     kind = dtype.kind
     if kind in "SV":
@@ -105,10 +105,10 @@ def _time_span(tolerance: Any, dtype: np.dtype[Any]) -> int | None:
         return None
 
 
-def grouped(xp: Any, by: tuple[Any, Any], threads: int | None) -> Grouped:
-    """The order of groups of equal exact keys. by: those of both sides."""
+def grouped(xp: Any, by: tuple[Any, Any], argsort: Callable[[Any], Any]) -> Grouped:
+    """The order of groups of equal exact keys. by: those of both sides. argsort: a stable one, of all but strings."""
     keys = xp.concatenate(by)
-    order = np.argsort(keys, kind="stable") if keys.dtype.kind == "U" else argsort(keys, threads=threads)
+    order = np.argsort(keys, kind="stable") if keys.dtype.kind == "U" else argsort(keys)
     here, ahead = keys[order[1:]], keys[order[:-1]]
     new = here != ahead
     if keys.dtype.kind in "fmM":  # NaN and NaT do not equal themselves

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.payload import concatenated, contiguous, gathered, moves_along, readable
 from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
 from gpumerge_cli.backends.gpu import access as gpu
@@ -79,12 +79,12 @@ class DeviceCall:
 
     def argtopk(self, n: int) -> Any:
         """See gpumerge_cli.argtopk. Waits."""
-        from gpumerge_cli.arrays.device_selection import first_ranks
+        from gpumerge_cli.arrays.device_selection import first_on_device
         from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
 
         with self.current():
             check_waiting(current_stream(), "topk")
-            return first_ranks(self._backend, self._runs()[0], self._order, n)
+            return first_on_device(self._backend, self._runs()[0], self._order, n)
 
     def topk(self, n: int) -> Any:
         """See gpumerge_cli.topk. Waits."""
@@ -146,7 +146,7 @@ class DeviceCall:
         """See gpumerge_cli.diff. Waits."""
         import cupy
 
-        from gpumerge_cli.arrays.key_pairs import check_unique, partners_in_order, split
+        from gpumerge_cli.arrays.key_pairs import check_unique, diff_of, partners_in_order
         from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
 
         with self.current():
@@ -155,7 +155,7 @@ class DeviceCall:
             if not multi:
                 check_unique(cupy, sides)
             a, b = sides
-            return split(cupy, partners_in_order(cupy, a, b, descending=False), len(b), self._rows())
+            return diff_of(cupy, partners_in_order(cupy, a, b, descending=False), len(b), self._rows())
 
     def asof_join(self, request: AsofRequest) -> Any:
         """See gpumerge_cli.asof_join. Waits."""
@@ -169,12 +169,16 @@ class DeviceCall:
             a, b = self.call.arrays
             if request.groups is None:
                 return partners(cupy, (a, b), (self.images(a), self.images(b)), None, request)
-            found = grouped(cupy, request.groups, None)
+            found = grouped(cupy, request.groups, self._argsorted)
             a, b = (keys[places] for keys, places in zip((a, b), found.places, strict=True))
             if request.check:
                 check_groups(cupy, (a, b), found)
             images = in_one_order(cupy, (self.images(a), self.images(b)), found)
             return found.ungrouped(cupy, partners(cupy, (a, b), images, found.numbers, request))
+
+    @staticmethod
+    def _argsorted(keys: Any) -> Any:
+        return DeviceCall(Call.of([keys], CallOptions())).argsort(_USUAL)
 
     def co_ranks(self, ranks: NDArray[np.int64]) -> Any:
         """See gpumerge_cli.rank."""

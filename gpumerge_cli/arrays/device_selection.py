@@ -14,7 +14,7 @@ from gpumerge_cli.order.kinds import Order
 _INDICES = Order.of(np.dtype(np.int64))
 
 
-def first_ranks(backend: GpuBackend, run: Any, order: Order, n: int) -> Any:
+def first_on_device(backend: GpuBackend, run: Any, order: Order, n: int) -> Any:
     """The int64 indices of the first `n` items of a run in their stable order. Waits.
 
     run: 1-D, contiguous, of the order's dtype. The device is the current one.

@@ -79,7 +79,8 @@ def diff(
     Returns
     -------
     An ArrayDiff of int64 arrays: `added` has indices into `b`, `removed` into `a`, `changed` and `unchanged` are pairs
-    of arrays with indices into `a` and into `b`. NumPy arrays, or CuPy arrays for arrays on a GPU, where the call waits.
+    of arrays with indices into `a` and into `b`. NumPy arrays, or CuPy arrays for arrays on a GPU, where the call
+    waits.
     Keys are equal as in `merge`: NaN equals NaN, NaT equals NaT, and -0.0 equals 0.0. Values are equal in the same way.
 
     Raises

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.host_runs import HostRuns, ItemIndices
 from gpumerge_cli.arrays.keys import Array, keys_in
 from gpumerge_cli.arrays.payload import gathered
@@ -51,9 +51,9 @@ class HostCall:
 
     def argtopk(self, n: int) -> ItemIndices:
         """See gpumerge_cli.argtopk. By the CPU."""
-        from gpumerge_cli.arrays.host_selection import first_ranks
+        from gpumerge_cli.arrays.host_selection import first_on_host
 
-        return first_ranks(self.call, n)
+        return first_on_host(self.call, n)
 
     def topk(self, n: int) -> ArrayOrPair:
         """See gpumerge_cli.topk. By the CPU."""
@@ -96,20 +96,24 @@ class HostCall:
 
     def diff(self, *, multi: bool) -> tuple[Any, Any, Any, Any]:
         """See gpumerge_cli.diff. By the CPU."""
-        from gpumerge_cli.arrays.key_pairs import check_unique, partners_by_threads, split
+        from gpumerge_cli.arrays.key_pairs import check_unique, diff_of, partners_by_threads
 
         call = self.call
         sides = call.comparable()
         if not multi:
             check_unique(np, sides)
         a, b = sides
-        return split(np, partners_by_threads(a, b, call.keys.order.descending, call.threads), len(b), call.rows)
+        return diff_of(np, partners_by_threads(a, b, call.keys.order.descending, call.threads), len(b), call.rows)
 
     def asof_join(self, request: AsofRequest) -> Any:
         """See gpumerge_cli.asof_join. By the CPU."""
         from gpumerge_cli.arrays.host_asof import asof_indices
 
-        return asof_indices(self.call, request)
+        def argsorted(keys: Array) -> ItemIndices:
+            options = CallOptions(threads=self.call.options.threads, backend="cpu")
+            return HostCall(Call.of([keys], options)).argsort(SortRequest())
+
+        return asof_indices(self.call, request, argsorted)
 
     def co_ranks(self, ranks: ItemIndices) -> ItemIndices:
         """See gpumerge_cli.rank. By the CPU."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from gpumerge_cli.native.asof import asof_partners
 from gpumerge_cli.order.kinds import Order
 
 
-def asof_indices(call: Call, request: AsofRequest) -> NDArray[np.int64]:
-    """For each item of the first array the index of its partner in the second one, or -1."""
+def asof_indices(call: Call, request: AsofRequest, argsort: Callable[[Any], Any]) -> NDArray[np.int64]:
+    """For each item of the first array the index of its partner in the second one, or -1. argsort: see grouped."""
     a, b = (np.ascontiguousarray(keys, in_native_order(keys.dtype)) for keys in call.comparable())
     if request.groups is None:
         return _partners((a, b), None, request, call.threads)
-    found = grouped(np, request.groups, call.threads)
+    found = grouped(np, request.groups, argsort)
     a, b = (keys[places] for keys, places in zip((a, b), found.places, strict=True))
     if request.check:
         check_groups(np, (a, b), found)

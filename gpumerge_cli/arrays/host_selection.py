@@ -20,7 +20,7 @@ from gpumerge_cli.order.kinds import KeyOrder, Order
 _WORD = 8
 
 
-def first_ranks(call: Call, n: int) -> ItemIndices:
+def first_on_host(call: Call, n: int) -> ItemIndices:
     """The indices of the first `n` items of the only array, in their stable order. Raises InputError: see runs."""
     [run], keys = call.runs()
     count = len(run)

@@ -45,7 +45,7 @@ def partners_in_order(xp: Any, a: Any, b: Any, descending: bool) -> Any:
     return xp.where((nth >= 0) & (nth < count) & (found < len(b)), found, _NONE)
 
 
-def split(xp: Any, found: Any, count: int, values: Sequence[Any] | None) -> tuple[Any, Any, Any, Any]:
+def diff_of(xp: Any, found: Any, count: int, values: Sequence[Any] | None) -> tuple[Any, Any, Any, Any]:
     """(added, removed, changed, unchanged): see ArrayDiff.
 
     found: the partner of each old item. count: of the new items. values: the rows of both sides, if there are any.

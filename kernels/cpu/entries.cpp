@@ -230,15 +230,16 @@ int64_t gm_select(const OrderSpec* order, const unsigned char* items, int64_t co
         const Aligned aligned(items, count * order->width, order->width);
         const KeyFunctions& keys = *key_functions(*order);
         const Team team(static_cast<int>(threads));
-        // The first part writes to the output itself. Others write to memory of their own, as far as a part may need it.
+        // The first part writes to the output itself. Others write to memory of their own, as far as a part may need it: parts
+        // are as many as the team's threads, or else shorter than two times LEAST.
         constexpr int64_t LEAST = 1 << 16;
-        const int64_t each = smallest(count / team.size() + LEAST, room, count);
-        std::vector<Room<int64_t>> rooms(static_cast<size_t>(team.size() - 1));
-        if (count >= 2 * LEAST)
-            for (Room<int64_t>& one : rooms) one.reserve(static_cast<size_t>(each));
+        const int64_t each = smallest(count / team.size() + 2 * LEAST, room, count);
+        const int64_t most = smallest(count / LEAST, team.size(), count);
+        std::vector<Room<int64_t>> rooms(static_cast<size_t>(most));
+        for (int64_t part = 1; part < most; ++part) rooms[static_cast<size_t>(part)].reserve(static_cast<size_t>(each));
         std::vector<int64_t> counts(static_cast<size_t>(team.size()));
         const int parts = team.share(count, LEAST, [&](int64_t first, int64_t last, int part) {
-            int64_t* const to = part == 0 ? indices : rooms[static_cast<size_t>(part - 1)].data();
+            int64_t* const to = part == 0 ? indices : rooms[static_cast<size_t>(part)].data();
             counts[static_cast<size_t>(part)] =
                 keys.select(aligned.data(), first, last, bound, selects, to, part == 0 ? room : each);
         });
@@ -246,7 +247,7 @@ int64_t gm_select(const OrderSpec* order, const unsigned char* items, int64_t co
         for (int part = 0; part < parts; ++part) {
             const int64_t here = counts[static_cast<size_t>(part)], kept = smallest(here, room - *found, here);
             if (part > 0 && kept > 0)
-                std::memcpy(indices + *found, rooms[static_cast<size_t>(part - 1)].data(), static_cast<size_t>(kept * 8));
+                std::memcpy(indices + *found, rooms[static_cast<size_t>(part)].data(), static_cast<size_t>(kept * 8));
             *found += here;
         }
         return DONE;

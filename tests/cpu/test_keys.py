@@ -186,7 +186,7 @@ def falls(items: Array, order: Order, strict: bool) -> Array:
 
 def test_selected_items(order: Order, chance: random.Random) -> None:
     """Few and many items by a bound, also if there is no room for all, by threads that share one array."""
-    for count in (0, 1, 255, 256, 257, 1000, 140_000):
+    for count in (0, 1, 255, 256, 257, 1000, 140_000, 190_000):
         some = keys(order, min(count, 1000), chance)
         items = np.resize(some, count)
         bound = items[count // 2 : count // 2 + 1] if count else np.zeros(1, order.dtype)
