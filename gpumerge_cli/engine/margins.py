@@ -125,9 +125,9 @@ def by_cpu(job: Job) -> str:
         return made_by_cpu("joins")
     if job.items.lines is not None and not job.items.lines.gpu:
         return made_by_cpu("orders by a locale" if job.items.lines.by_locale else "orders by such keys")
-    if job.operation.equals.is_for_cpu:
-        return made_by_cpu("outputs of last items, duplicates or singles")
     margin = job.operation.margin
+    if margin is not None and job.operation.equals.is_for_cpu:
+        return made_by_cpu("counts of last items, duplicates or singles")
     if margin is not None and margin.title is not None:
         return made_by_cpu("columns of sources")
     return made_by_cpu("columns") if margin is not None and margin.count is None else ""

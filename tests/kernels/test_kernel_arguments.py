@@ -87,7 +87,11 @@ def others() -> Iterator[Iterable[Step]]:
         walk = Walk(kernels(KEYS if columns is None else columns.order), Equals.UNION, columns)
         yield walk.steps([(0, SOME)] * 2, (0, MANY), ([0, 0], 1), room, NO_TEXT, 0)
     checks = Checks(kernels(KEYS))
-    yield from (checks.order((0, SOME), 0, 0), checks.any_disorder(0, SOME, 0), checks.firsts((0, SOME), True, 0))
+    yield from (
+        checks.order((0, SOME), 0, 0),
+        checks.any_disorder(0, SOME, 0),
+        checks.places((0, SOME), Equals.LAST, 0),
+    )
     for order in (Order.lines(), Order.records(100, 0, 10)):
         yield TextKernels(kernels(order)).steps(10**6, room)
 
