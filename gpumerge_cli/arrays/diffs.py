@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS, as_arrays
 from gpumerge_cli.arrays.options import flag
 from gpumerge_cli.arrays.run import run_call
-from gpumerge_cli.arrays.signatures import Host
 from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,19 +27,6 @@ class ArrayDiff(NamedTuple):
     """The same of items with equal keys and equal values; all pairs if there are no values."""
 
 
-class _Keywords(TypedDict, total=False):
-    values: Any
-    multi: bool
-    descending: bool
-    text: TextKey | TextKind | None
-    check: bool
-    threads: int | None
-
-
-@overload
-def diff(a: Host, b: Host, **options: Unpack[_Keywords]) -> ArrayDiff: ...
-@overload
-def diff(a: Any, b: Any, **options: Unpack[_Keywords]) -> ArrayDiff: ...
 def diff(
     a: Any,
     b: Any,
