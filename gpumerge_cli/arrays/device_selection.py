@@ -34,10 +34,12 @@ class _Selection:
     def __init__(self, backend: GpuBackend, run: Any, order: Order) -> None:
         self._backend, self._order = backend, order
         self._items = backend.selection(run, order)
+        self._sample: Any = None  # it holds the bound
 
     def take_bound(self, samples: int, rank: int) -> None:
         """See Selection."""
-        self._items.bound_by(self._sorted(self._items.sample(samples), self._order)[rank : rank + 1])
+        self._sample = self._sorted(self._items.sample(samples), self._order)
+        self._items.bound_by(self._sample[rank : rank + 1])
 
     def found(self, selects: int, room: int) -> tuple[Any, int]:
         """See Selection."""

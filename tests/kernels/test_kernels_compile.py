@@ -68,9 +68,10 @@ def test_lines_on_every_architecture(architecture: int) -> None:
 
 
 @pytest.mark.parametrize("order", ordered(KEY_ORDERS))
-def test_searches_by_a_bound(order: Order) -> None:
+def test_searches_in_arrays(order: Order) -> None:
     for architecture in (75, 90, 120):
-        compile_for(architecture, "select.cu", compiler_options(order_macros(order)))
+        for file in ("select.cu", "groups.cu"):
+            compile_for(architecture, file, compiler_options(order_macros(order)))
 
 
 @pytest.mark.parametrize("architecture", SOME)

@@ -7,10 +7,11 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.base import SELECT_EQUAL
-from gpumerge_cli.backends.gpu.launching import queue
+from gpumerge_cli.backends.gpu.launching import Step, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.streams import current_stream
+from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 
 _FILE = "select.cu"
@@ -32,18 +33,22 @@ class DeviceSelection:
         self._sample = kernels.ready("sample_items", _THREADS, file=_FILE)
         self._select = kernels.ready("select_items", _THREADS, file=_FILE)
         self._size = item_bytes(kernels.order)
-        self._bound = items[:0]
+        self._bound = 0
 
     def sample(self, samples: int) -> Any:
         """An item of each of so many stretches of the array. samples: at least 1, and at most all items."""
         out = cupy.empty(samples, self._items.dtype)
-        words = [self._items.data.ptr, len(self._items), out.data.ptr, samples]
-        queue(((self._sample, -(-samples // _THREADS), words, False),), current_stream())
+        queue((self.sample_step(out.data.ptr, samples),), current_stream())
         return out
 
+    def sample_step(self, out: int, samples: int) -> Step:
+        """The launch of `sample`, which writes to an address."""
+        words = [self._items.data.ptr, len(self._items), out, samples]
+        return self._sample, -(-samples // _THREADS), words, False
+
     def bound_by(self, bound: Any) -> None:
-        """Search by this item from now on, an array of one."""
-        self._bound = bound
+        """Search by this item from now on, an array of one, which must last as long."""
+        self._bound = bound.data.ptr
 
     def found(self, selects: int, room: int) -> tuple[Any, int]:
         """See Selection. The indices are in any order."""
@@ -62,10 +67,12 @@ class DeviceSelection:
 
     def _found_in(self, start: int, stop: int, selects: int, room: int) -> tuple[Any, int]:
         indices, count = cupy.empty(room, cupy.int64), cupy.zeros(1, cupy.uint64)
-        units = -(-(stop - start) * self._size // kernel_size("VECTOR")) + 1
-        words = [self._items.data.ptr + start * self._size, stop - start, start, self._bound.data.ptr, selects]
-        to = [indices.data.ptr, room, count.data.ptr]
-        blocks = max(1, min(-(-units // _THREADS), self._most_blocks))
-        queue(((self._select, blocks, [*words, *to], False),), current_stream())
+        queue((self.select_step(start, stop, selects, (indices.data.ptr, room), count.data.ptr),), current_stream())
         total = int(count.get()[0])
         return indices[:total], total
+
+    def select_step(self, start: int, stop: int, selects: int, indices: Run, count: int) -> Step:
+        """The launch of a search in [start, stop). indices: their address and room. count: the address of `found`."""
+        units = -(-(stop - start) * self._size // kernel_size("VECTOR")) + 1
+        words = [self._items.data.ptr + start * self._size, stop - start, start, self._bound, selects, *indices, count]
+        return self._select, max(1, min(-(-units // _THREADS), self._most_blocks)), words, False
