@@ -186,7 +186,7 @@ class Gather:
         return any(table.most_uneven(plain=plain) > most for table in self._tables)
 
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
-        unasked = self._unasked or [None] * len(self._tables)
+        unasked: Sequence[frozenset[int] | None] = self._unasked or [None] * len(self._tables)
         return [
             (one if columns is None else one.only(columns))
             if isinstance(one, RowsInMemory)
