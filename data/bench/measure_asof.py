@@ -131,7 +131,8 @@ def main() -> None:
         for case in cases:
             took = in_turns(commands_of(case, folder), options.turns)
             suffix = "parquet" if case == "symbols" else case
-            ours, theirs = (values_of(folder / f"{which}.{suffix}") for which in ("gpumerge", "polars"))
+            with spawning.Pool(1) as pool:  # a command's memory begins with that of this process
+                ours, theirs = pool.map(values_of, [folder / f"{which}.{suffix}" for which in ("gpumerge", "polars")])
             assert ours == theirs, (ours, theirs)  # DuckDB takes any one of equal times
             for which, its in took.items():
                 clock, processors = its.beside(took["gpumerge"])
