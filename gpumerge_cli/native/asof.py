@@ -22,7 +22,7 @@ def asof_partners(
     lib = library()
     a, b = sides
     spec = lib.ArrayAsofSpec(
-        address_of(a), address_of(b), None, None, len(a), len(b), getattr(lib, direction.upper()), limit
+        address_of(a), address_of(b), None, None, len(a), len(b), getattr(lib, f"ASOF_{direction.upper()}"), limit
     )
     if groups is not None:
         spec.a_groups, spec.b_groups = (address_of(each) for each in groups)
