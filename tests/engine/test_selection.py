@@ -21,6 +21,7 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.results.run import MergeReport
 from tests import selections
 from tests.seeds import given_or_random_seed
 
@@ -139,3 +140,12 @@ def test_marks_of_runs_bound_a_selection() -> None:
                 assert sum(one >= item if last else one <= item for one in items) >= count
             else:
                 assert len(items) < count
+
+
+def test_reports_tell_what_was_read_and_written(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("b\na\nb\nc\n")
+    for unique in (Equals.ALL, Equals.FIRST):
+        report = run(job((str(tmp_path / "a.txt"),), str(tmp_path / "out"), ranks=RankRange(-2), equals=unique))
+        assert isinstance(report, MergeReport)
+        assert (report.items, report.dropped, report.written, report.unique) == (4, 2, 4, False)
+        assert (tmp_path / "out").read_text() == "b\nc\n"
