@@ -137,6 +137,12 @@ def test_rows_of_tables(
         ("--head 1 --count", "--count needs the whole sort, so it does not go with --head; leave one of them out"),
         ("--tail 1 --count-to n", "--count-to needs the whole sort, so it does not go with --tail; {way}"),
         ("--head 1 --only singles", "--only needs the whole sort, so it does not go with --head; {way}"),
+        ("--head 1 --counted", "--counted needs the whole sort, so it does not go with --head; {way}"),
+        ("--head 1 --sum 1", "--sum needs the whole sort, so it does not go with --head; {way}"),
+        (
+            "--tail 1 --unique --keep-order",
+            "--keep-order sorts nothing, so it has no --tail; leave --keep-order out, or leave --tail out",
+        ),
         ("--head 1 --compare", "--compare needs the whole sort, so it does not go with --head; {way}"),
         ("--head 1 --cluster 2", "--head is for this machine; leave --cluster out"),
         (
