@@ -141,7 +141,7 @@ def test_rows_of_tables(
         ("--head 1 --sum 1", "--sum needs the whole sort, so it does not go with --head; {way}"),
         (
             "--tail 1 --unique --keep-order",
-            "--keep-order sorts nothing, so it has no --tail; leave --keep-order out, or leave --tail out",
+            "--tail is for sorted outputs; leave --tail out, or leave --keep-order out",
         ),
         ("--head 1 --compare", "--compare needs the whole sort, so it does not go with --head; {way}"),
         ("--head 1 --cluster 2", "--head is for this machine; leave --cluster out"),

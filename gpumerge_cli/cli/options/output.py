@@ -14,7 +14,6 @@ _OF_ALL = NotWith(
 )
 _OF_SORTS = (
     NotWith(("merge",), way_out="use gpumerge merge {option}"),
-    NotWith(("keep-order",), "{other} sorts nothing, so it has no {option}"),
     NotWith(("check", "check-quiet"), "{other}: a check writes nothing", "leave {option} out"),
     NotWith(
         ("only", "count", "count-to", "sum", "counted", "compare"),
