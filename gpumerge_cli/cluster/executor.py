@@ -51,6 +51,9 @@ class Cluster(Workers):
         """See Executor."""
         if job.operation.kind != "check" and job.operation.by_groups:
             raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
+        if job.operation.selects:
+            what = "the first or last items of a sort are found by one machine"
+            raise UsageError(what, way_out="leave --cluster out, or --head and --tail")
         if job.resources.backend == "gpu" and (why := by_cpu(job)):
             raise UsageError(why, way_out="leave --backend gpu out")
         if job.operation.keep_order:

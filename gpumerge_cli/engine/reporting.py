@@ -50,7 +50,7 @@ def make_report(
         items=sum(file.items for file in files),
         nbytes=sum(file.nbytes for file in files),
         written=outcome.written,
-        unique=not (operation.equals.keeps_all or joins),
+        unique=not (operation.equals.keeps_all or joins or operation.selects),
         dropped=0 if joins else outcome.dropped,
         order=inputs.order.describe(),
         backend="+".join(backends),

@@ -13,11 +13,18 @@ class RowSieve:
     """Leaves out items of rows, which come in the order of the inputs."""
 
     def __init__(self, selection: Selection) -> None:
+        self.equals = selection.equals
+        """The rule for equal items of each run."""
         self._selection = selection
         self._sieve: Sieve | None = None
 
-    def bound(self, order: Order, workspace: SelectingWorkspace) -> None:
-        """Take a bound from a workspace that has sorted items, if as many as are wanted are among them."""
+    def wanted(self, order: Order, workspace: SelectingWorkspace) -> Bytes:
+        """The items that are wanted of those that a workspace has sorted, which may give a bound for others."""
+        self._take_bound(order, workspace)
+        low, high = self._selection.range_of(workspace)
+        return workspace.download()[low:high]
+
+    def _take_bound(self, order: Order, workspace: SelectingWorkspace) -> None:
         selection, kept = self._selection, sum(workspace.counts) - workspace.dropped
         if not 0 < selection.count <= kept:
             return

@@ -12,11 +12,9 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.job import Job, Operation
 from gpumerge_cli.engine.memory import memory_for_items
 from gpumerge_cli.engine.resources import cores
-from gpumerge_cli.engine.selection import Selection
 from gpumerge_cli.formats.format import Purpose
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.launch import SortRequest
-from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.row_joins import JoinRequest
 
@@ -26,15 +24,9 @@ if TYPE_CHECKING:
 
 def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
     """The use that a job makes of its inputs. by_ranges: see Purpose."""
-
     operation = job.operation
     sorts = operation.kind == "sort"
-    selection = Selection.of(operation)
-    sieve = None
-    if selection is not None:
-        from gpumerge_cli.engine.row_selection import RowSieve
-
-        sieve = RowSieve(selection)
+    sieve = _sieve_of(operation) if operation.selects else None
 
     def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
         _sort_items(job, order, nbytes, parts, use, sieve)
@@ -54,6 +46,14 @@ def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
         join=operation.join if isinstance(operation.join, JoinRequest) else None,
     )
+
+
+def _sieve_of(operation: Operation) -> RowSieve | None:
+    from gpumerge_cli.engine.row_selection import RowSieve
+    from gpumerge_cli.engine.selection import Selection
+
+    selection = Selection.of(operation)
+    return None if selection is None else RowSieve(selection)
 
 
 def _copies(job: Job) -> bool:
@@ -92,7 +92,7 @@ def _sort_items(
 ) -> None:
     """Sort items in memory, stably, and keep those that are written. See formats.tables.runs.SortItems.
 
-    sieve: takes a bound for other items. Raises MemoryError, UsageError.
+    sieve: says which these are; None for all. Raises MemoryError, UsageError.
     """
     backend, request = host(), job.operation.launch
     assert isinstance(request, SortRequest)
@@ -105,14 +105,11 @@ def _sort_items(
             room[at : at + len(data)] = data
             at += len(data)
         workspace.upload([nbytes])
-        selection = Selection.of(job.operation)
-        workspace.sort(policy, Equals.ALL if selection is None else selection.equals)
-        data = workspace.download()
-        if selection is not None and sieve is not None:
-            selecting = cast(SelectingWorkspace, workspace)
-            sieve.bound(order, selecting)
-            low, high = selection.range_of(selecting)
-            data = data[low:high]
-        use(data)
+        if sieve is None:
+            workspace.sort(policy)
+            use(workspace.download())
+        else:
+            workspace.sort(policy, sieve.equals)
+            use(sieve.wanted(order, cast(SelectingWorkspace, workspace)))
     finally:
         workspace.close()

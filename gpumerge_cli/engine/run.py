@@ -227,7 +227,7 @@ class _Running:
         """Merge or sort the inputs to the output, or leave them in their order. parts, stack: see merge and sort."""
         if self.job.operation.keep_order:
             return self.keep()
-        if self.job.operation.selects and not sorts:
+        if self.inputs.is_sorted and self.job.operation.ranks is not None:
             outcome = self.write_runs(self.pass_of_runs(), stack)
             outcome.counts += [0] * (len(self.inputs.sources) - len(outcome.counts))
             return outcome

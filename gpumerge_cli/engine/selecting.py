@@ -77,7 +77,7 @@ class SelectionSetup:
         assert selection is not None, "the sort writes a part"
         assert isinstance(policy, SortPolicy), "a selection sorts"
         assert work.budget is not None, "which its plan has"
-        wanted = int(min(selection.count, work.nbytes) * work.mean_bytes)
+        wanted = min(int(selection.count * work.mean_bytes), work.nbytes)
         rooms = (room, room) if room else (max(LEAST_ROOM, SHARE * wanted), work.budget.chunk_bytes)
         return cls(work, backend, policy, selection, SelectionBound(work.order, selection), rooms)
 

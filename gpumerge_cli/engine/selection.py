@@ -64,9 +64,13 @@ class Selection:
             raise UsageError(
                 "a sort writes its first or last items", way_out="sort to a file, then merge a range of it"
             )
-        if equals not in (Equals.ALL, Equals.FIRST, Equals.LAST) or (margin is not None and margin.count is not None):
+        combines = margin is not None and (margin.count is not None or margin.sums_columns)
+        if combines or equals not in (Equals.ALL, Equals.FIRST, Equals.LAST):
+            what = "the first or last items of a sort have no counts, no sums, and no rule but --unique"
+            raise UsageError(what, way_out="sort all")
+        if operation.keep_order:
             raise UsageError(
-                "the first or last items of a sort have no counts, and no rule but --unique", way_out="sort all"
+                "--keep-order sorts nothing, so it has no --head and --tail", way_out="leave one of them out"
             )
         if margin is not None and not equals.keeps_all:
             what = "--source does not go with --unique where only the first or last items are written"

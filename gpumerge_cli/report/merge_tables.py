@@ -257,7 +257,7 @@ def _shrunk(report: MergeReport) -> str:
 
 def _dropped(report: MergeReport) -> str:
     if not report.unique:
-        return ""
+        return f"{format_count(report.dropped)} items that are not among the wanted ones" if report.dropped else ""
     of_compare = "that share a line with equal ones, or are in no column that is shown"
     of_set = of_compare if report.kind == "compare" else f"that the {report.kind} leaves out"
     which = "that the rule for equal items leaves out" if report.kind in ("merge", "sort", "dedupe") else of_set

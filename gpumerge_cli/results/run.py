@@ -140,7 +140,7 @@ class MergeReport:
     order: str
     unique: bool
     dropped: int
-    """Duplicates left out; 0 unless `unique`."""
+    """Items left out: duplicates if `unique`, or those of a sort that are not among the wanted ones."""
     backend: str
     device: str
     backend_why: str

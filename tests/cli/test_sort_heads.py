@@ -137,6 +137,12 @@ def test_rows_of_tables(
         ("--head 1 --count", "--count needs the whole sort, so it does not go with --head; leave one of them out"),
         ("--tail 1 --count-to n", "--count-to needs the whole sort, so it does not go with --tail; {way}"),
         ("--head 1 --only singles", "--only needs the whole sort, so it does not go with --head; {way}"),
+        ("--head 1 --counted", "--counted needs the whole sort, so it does not go with --head; {way}"),
+        ("--head 1 --sum 1", "--sum needs the whole sort, so it does not go with --head; {way}"),
+        (
+            "--tail 1 --unique --keep-order",
+            "--tail is for sorted outputs; leave --tail out, or leave --keep-order out",
+        ),
         ("--head 1 --compare", "--compare needs the whole sort, so it does not go with --head; {way}"),
         ("--head 1 --cluster 2", "--head is for this machine; leave --cluster out"),
         (

@@ -16,7 +16,7 @@ _OF_SORTS = (
     NotWith(("merge",), way_out="use gpumerge merge {option}"),
     NotWith(("check", "check-quiet"), "{other}: a check writes nothing", "leave {option} out"),
     NotWith(
-        ("only", "count", "count-to", "compare"),
+        ("only", "count", "count-to", "sum", "counted", "compare"),
         "{other} needs the whole sort, so it does not go with {option}",
         "leave one of them out",
     ),

@@ -58,7 +58,7 @@ class SortedRows:
 
 
 @dataclass(frozen=True)
-class WantedRows:
+class SelectedRows:
     """The rows that a sort writes, if it does not write all."""
 
     count: int
@@ -84,7 +84,7 @@ def sorted_runs(
     sort: SortItems,
     memory: int,
     spool: KeepRun,
-    wanted: WantedRows | None = None,
+    wanted: SelectedRows | None = None,
 ) -> Iterator[SortedRows]:
     """The runs of all rows of tables, one at a time; equal rows stay in their order. Raises InputError, OutputError.
 
