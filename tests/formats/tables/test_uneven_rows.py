@@ -75,8 +75,14 @@ def long_texts(name: str, first: int) -> None:
 MADE = (behind_empty_ones, among_empty_ones, in_a_dictionary, long_texts)
 
 
-@pytest.mark.parametrize("make", MADE)
-@pytest.mark.parametrize("command", ["merge", "sort"])
+@pytest.mark.parametrize(
+    ("command", "make"),
+    [
+        *(("merge", make) for make in MADE),
+        ("sort", behind_empty_ones),
+        *(pytest.param("sort", make, marks=pytest.mark.thorough) for make in MADE[1:]),
+    ],
+)
 def test_memory_is_bounded(command: str, make: Any, tmp_path: Path) -> None:
     names = [str(tmp_path / f"{number}.parquet") for number in range(2)]
     for number, name in enumerate(names):
