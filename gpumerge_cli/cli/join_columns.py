@@ -12,7 +12,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.shell_words import quoted
 from gpumerge_cli.suggestions import did_you_mean_column
-from gpumerge_cli.units import quoted_value
+from gpumerge_cli.units import in_short, quoted_value
 
 OPTION = "-o"
 """As coreutils' join has it; other commands have -o for --output."""
@@ -67,7 +67,7 @@ def check_numbers(columns: Sequence[tuple[int, int]], names: Names) -> None:
     for number, at in columns:
         held = names[number - 1] if number else None
         if held is not None and at >= len(held):
-            known = ", ".join([f"{number}.{field}" for field in held if field][:_MOST_SHOWN])
+            known = ", ".join([f"{number}.{in_short(field)}" for field in held if field][:_MOST_SHOWN])
             has = "1 field" if len(held) == 1 else f"{len(held)} fields"
             raise UsageError(
                 f"{OPTION} {number}.{at + 1}: the header of {'AB'[number - 1]} has {has}",

@@ -18,6 +18,7 @@ from gpumerge_cli.formats.schema import Schema, common_columns
 from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.common_types import are_stored_alike, as_type, common_field, nulls_of
 from gpumerge_cli.formats.tables.table import Stored, Table, reading
+from gpumerge_cli.units import in_short
 
 _SHOWN = 12
 _OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
@@ -240,4 +241,4 @@ def _listed(table: Table) -> str:
 
 
 def _shown(field: pa.Field) -> str:
-    return f"{field.name} {field.type}{'' if field.nullable else ' not null'}"
+    return f"{in_short(field.name)} {field.type}{'' if field.nullable else ' not null'}"

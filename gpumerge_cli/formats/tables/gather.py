@@ -170,8 +170,9 @@ class Gather:
         unasked: Sequence[frozenset[int]] | None = None,
     ) -> Gather:
         rows = self.group_rows, self.piece_rows
-        large = self.large_bytes
-        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, large, key, None, unasked)
+        made = Gather(
+            tables, schema, *rows, self._memory, item_bytes, self.settings, self.large_bytes, key, None, unasked
+        )
         made.numbered, made.inputs = self.numbered, inputs
         return made
 

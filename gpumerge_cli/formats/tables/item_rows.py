@@ -64,7 +64,9 @@ class RecordRows(ItemRows):
         try:
             if values.ndim == 1 and kind in "iufbMmU":
                 return pa.array(values, pa.string() if kind == "U" else None)
-            if values.ndim == 1 and kind in "SV" and values.dtype.names is None:
+            if values.ndim == 1 and kind == "S":
+                return pa.array(values.tolist(), pa.binary())  # without the zero bytes that fill a field up
+            if values.ndim == 1 and kind == "V" and values.dtype.names is None:
                 size = values.dtype.itemsize
                 buffers = [None, pa.py_buffer(values.tobytes())]
                 return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), len(values), buffers)

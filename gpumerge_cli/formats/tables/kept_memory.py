@@ -13,8 +13,9 @@ LEAST_OPEN = 32 << 20
 """The bytes that readers of tables may hold, however small the memory is."""
 _BATCHES = 4
 """A batch takes one of so many shares of the memory of its table."""
-_AHEAD = 2
-"""Rows that nobody has asked for yet are decoded while less than one of so many shares of the memory is held."""
+_AHEAD, _MOST_AHEAD = 2, 1 << 30
+"""Rows that nobody has asked for yet are decoded while less than one of so many shares of the memory is held, and less
+than so many bytes: a million rows for each of some ten threads."""
 
 
 class KeptMemory:
@@ -42,7 +43,7 @@ class KeptMemory:
     def reserve(self) -> bool:
         """Hold the bytes of a batch that is decoded ahead, if there is room. They are given back by `is_over`."""
         with self._lock:
-            if self._held + self.batch_bytes > self._most // _AHEAD:
+            if self._held + self.batch_bytes > min(_MOST_AHEAD, self._most // _AHEAD):
                 return False
             self._held += self.batch_bytes
             return True

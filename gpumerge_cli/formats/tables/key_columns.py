@@ -15,7 +15,7 @@ from gpumerge_cli.formats.tables.column_paths import ESCAPE, found_column, is_st
 from gpumerge_cli.order.key_kinds import KINDS, KeyKind
 from gpumerge_cli.order.rules import LineKey
 from gpumerge_cli.suggestions import did_you_mean, did_you_mean_column
-from gpumerge_cli.units import quoted_value
+from gpumerge_cli.units import in_short, quoted_value
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.format import Layout
@@ -281,7 +281,7 @@ def _names(schema: pa.Schema, above: str = "") -> Iterator[str]:
 def _way_out(schema: pa.Schema, start: str) -> str:
     """The way out that names the columns which can be keys behind `start`."""
     names = list(_names(schema))
-    listed = ", ".join(names[:_SHOWN_NAMES]) + ", ..." * (len(names) > _SHOWN_NAMES)
+    listed = ", ".join(map(in_short, names[:_SHOWN_NAMES])) + ", ..." * (len(names) > _SHOWN_NAMES)
     return f"{start}: {listed}" if names else "none of its columns has an order"
 
 

@@ -1,6 +1,6 @@
-"""The memory that rows of a Parquet file take, by its footer: nulls, runs and dictionaries take more than their pages.
+"""The memory that rows of a Parquet file take, by its footer: nulls, runs and dictionaries take less in the file.
 
-The sizes of values whose type has one size follow from their number. Newer writers say those of texts; else they are
+The sizes of values whose type has one size follow from their number. Newer writers say those of texts. Else they are
 those of the pages, or the mean of a dictionary. Rows may be uneven, so that batches grow only as their sizes do.
 """
 
@@ -83,27 +83,19 @@ class RowBytes:
         self._mean_text = mean_text
         self._dictionaries = frozenset(dictionaries)
         self._known: dict[tuple[int, int], tuple[float, bool]] = {}
+        self._even: dict[tuple[str, ...] | None, float] = {}
+        self._sums: dict[tuple[int, tuple[str, ...] | None], tuple[float, bool]] = {}
 
     def of_group(self, group: int, columns: Sequence[str] | None) -> float:
         """The bytes of the rows of a group. columns: see Table.batches."""
-        uneven = sum(self._uneven(group, leaf)[0] for leaf in self._picked(columns) if not self._is_even(leaf))
-        return self.each_even(columns) * self.group_rows[group] + uneven
+        return self._uneven_of(group, columns)[0] + self._each_even(columns) * self.group_rows[group]
 
     def uneven_of_group(self, group: int, *, plain: bool) -> float:
         """Those of the columns whose values have different sizes. plain: also those of dictionaries, taken apart."""
-        return sum(
-            self._uneven(group, leaf)[0]
-            for leaf in self._leaves
-            if not self._is_even(leaf) or (plain and leaf.width is None)
-        )
-
-    def each_even(self, columns: Sequence[str] | None) -> float:
-        """The bytes of each row in the other columns."""
-        return sum(
-            _OF_VALIDITY + (_OFFSET if leaf.width is None else leaf.width)
-            for leaf in self._picked(columns)
-            if self._is_even(leaf)
-        )
+        if not plain or not self._dictionaries:
+            return self._uneven_of(group, None)[0]
+        leaves = (leaf for leaf in self._leaves if leaf.width is None or not self._is_even(leaf))
+        return sum(self._uneven(group, leaf)[0] for leaf in leaves)
 
     def are_even(self, columns: Sequence[str] | None) -> bool:
         """Whether all rows take the same bytes."""
@@ -111,7 +103,23 @@ class RowBytes:
 
     def are_known(self, group: int, columns: Sequence[str] | None) -> bool:
         """Whether the file says the bytes of a group at all."""
-        return all(self._is_even(leaf) or self._uneven(group, leaf)[1] for leaf in self._picked(columns))
+        return self._uneven_of(group, columns)[1]
+
+    def _each_even(self, columns: Sequence[str] | None) -> float:
+        """The bytes of each row in columns whose values have one size."""
+        names = None if columns is None else tuple(columns)
+        if names not in self._even:
+            even = (leaf for leaf in self._picked(columns) if self._is_even(leaf))
+            self._even[names] = sum(_OF_VALIDITY + (_OFFSET if leaf.width is None else leaf.width) for leaf in even)
+        return self._even[names]
+
+    def _uneven_of(self, group: int, columns: Sequence[str] | None) -> tuple[float, bool]:
+        """(the bytes of the rows of a group in the other columns, whether they are known)."""
+        place = group, None if columns is None else tuple(columns)
+        if place not in self._sums:
+            found = [self._uneven(group, leaf) for leaf in self._picked(columns) if not self._is_even(leaf)]
+            self._sums[place] = sum(size for size, _ in found), all(is_known for _, is_known in found)
+        return self._sums[place]
 
     @cached_property
     def _of_column(self) -> dict[str, list[Leaf]]:

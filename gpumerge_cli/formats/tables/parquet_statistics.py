@@ -43,16 +43,12 @@ def _statistics(column: Any) -> Struct:
 
 def _extremes(values: Any) -> tuple[bytes, bytes]:
     if len(values) <= _FEW:  # to load pyarrow.compute would take longer
-        texts = [_bytes_of(one) for one in values.to_pylist()]
+        texts = values.view(pa.binary()).to_pylist()
         return min(texts), max(texts)
     import pyarrow.compute as pc
 
-    found = pc.min_max(values).as_py()
-    return _bytes_of(found["min"]), _bytes_of(found["max"])
-
-
-def _bytes_of(value: str | bytes) -> bytes:
-    return value.encode() if isinstance(value, str) else value
+    found = pc.min_max(values.view(pa.binary())).as_py()
+    return found["min"], found["max"]
 
 
 def _used(chunk: Any) -> Any:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _READ_AT_ONCE = 4
 """The most tables whose keys are decoded at once."""
-_LARGEST_BATCH, _LEAST_BATCH = 4 << 20, 64 << 10
-"""Bytes of keys that are decoded at once."""
+_LARGEST_BATCH, _GOOD_BATCH, _LEAST_BATCH = 4 << 20, 1 << 20, 64 << 10
+"""Bytes of keys that are decoded at once: with more threads, no fewer than the second number."""
 _COPIES_OF_KEYS = 16
 """The keys, images and items of a batch, which take a half of the memory at most, and copies that are freed late."""
 _FEW_ROWS = 1 << 10
@@ -103,12 +103,16 @@ def all_items(
     from concurrent.futures import ThreadPoolExecutor
 
     threads = min(len(opened), os.cpu_count() or 1, _READ_AT_ONCE)
-    batch = max(_LEAST_BATCH, min(_LARGEST_BATCH, memory // _COPIES_OF_KEYS // threads))
+    share = memory // _COPIES_OF_KEYS
+    of_one = max(1, min((os.cpu_count() or 1) // threads, share // _GOOD_BATCH // threads))
+    batch = max(_LEAST_BATCH, min(_LARGEST_BATCH, share // (threads * of_one)))
     with ThreadPoolExecutor(threads) as pool:
         made = []
         for number, one in enumerate(opened):
             advance = partial(progress, number)
-            make = partial(items_of_table, number, one, forms[number], order, advance, checks=checks, most=most)
+            make = partial(
+                items_of_table, number, one, forms[number], order, advance, checks=checks, most=most, threads=of_one
+            )
             made.append(pool.submit(make, apart[number] if apart else None, batch))
     if all(future.exception() is None for future in made):
         return [future.result() for future in made]
@@ -129,14 +133,16 @@ def items_of_table(
     *,
     checks: bool,
     most: int | None = None,
+    threads: int = 1,
 ) -> FixedItems | TextItems:
     """The items of table `number`, in a temporary file.
 
     apart: groups that two items stand for; None for none. batch_bytes: those of keys that are decoded at once. checks:
-    the keys of such groups are read. most: see formats.format.Purpose.
+    the keys of such groups are read. most: see formats.format.Purpose. threads: the most that decode keys.
     """
     from gpumerge_cli.formats.tables.apart import items_as_stated, items_of_rows, items_of_some
     from gpumerge_cli.formats.tables.cursor import batch_rows
+    from gpumerge_cli.formats.tables.item_spans import spans_of, write_spans
     from gpumerge_cli.formats.tables.table import reading
 
     table = origin.table
@@ -152,6 +158,14 @@ def items_of_table(
         as_stated = apart is not None and not checks and not apart.needs_keys(table, form)
         if not as_stated and len(wanted) > max(_MANY_ROWS, _ROWS_OF_BYTE * origin.file.size):
             _check_all_columns(table, batch_bytes)
+        spans = spans_of(table, threads) if apart is None and form.is_fixed and len(wanted) == table.rows else []
+        if len(spans) > 1:
+            rows = batch_rows(table, columns, batch_bytes)
+            advance = lambda done: progress(done / len(wanted))  # noqa: E731
+            table.check_read(
+                write_spans(out, number, table, columns, form, order.item_bytes, spans, rows, threads, advance)
+            )
+            return
         if len(wanted) < table.rows:
             made = items_of_some(number, table, batches, form, wanted)
         elif apart is not None and as_stated:

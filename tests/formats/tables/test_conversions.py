@@ -273,6 +273,13 @@ def test_records(order: str) -> None:
     for words in (["a.npy"], ["--dtype", str(fields), "a.bin"]):
         run("merge", "--field", "id", *words, "-o", "o.parquet")
         assert table("o.parquet").to_pylist() == values
+    array["s"][:3] = [b"a", b"", b"a\0"]  # NumPy's bytes do not end with zeros: these fill a field up
+    np.save("a.npy", array)
+    for out in ("o.parquet", "o.jsonl", "o.csv"):
+        run("merge", "--field", "id", "a.npy", "-o", out)
+    assert table("o.parquet").column("s").to_pylist()[:4] == [b"a", b"", b"a", b"a\0b"]
+    assert [json.loads(line)["s"] for line in Path("o.jsonl").read_text().splitlines()[:3]] == ["a", "", "a"]
+    assert [line.split(",")[3] for line in Path("o.csv").read_text().splitlines()[1:4]] == ["a", '""', "a"]
     np.save("v.npy", np.zeros(3, [("id", "i4"), ("v", "f4", 2)]))
     assert invoke(["merge", "--field", "id", "v.npy", "-o", "v.parquet"]) == 2
     assert not Path("v.parquet").exists()

@@ -231,6 +231,11 @@ def test_refused_names(text: str, message: str) -> None:
     assert message in str(error.value)
 
 
+def test_listed_names_are_on_one_line() -> None:
+    with pytest.raises(UsageError, match=r"columns: a\\x1bb, k\\nx$"):
+        named(pa.schema([("a\x1bb", pa.int8()), ("k\nx", pa.int8())]), "z")
+
+
 def test_a_kind_reads_the_text_itself() -> None:
     (key,) = named_columns(SCHEMA, ["s:size"], "--field")
     texts = line_images(key, pa.array(["1k", None, "\1"])).to_pylist()
