@@ -5,7 +5,8 @@
 // same part, so each part is decided alone, in the same way: this is the hybrid hash join's treatment of its first input (DeWitt et
 // al., 1984). Lastly, the items are gone through again, and those whose bits are set go out.
 //
-// If many items have one hash but differ, those beyond MOST_ALIKE lie in a tree, which compares them.
+// If many items have one hash but differ, those beyond MOST_ALIKE lie in a tree, which compares them. If most items do, hashes do not
+// tell parts apart: then items of the tree are the pivots between parts, as in a sample sort.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ namespace {
 #include "item_hash.hpp"
 #include "own_order.hpp"
 
-constexpr int MOST_ALIKE = 16;
+constexpr int MOST_ALIKE = 4;
 constexpr int64_t NODE = 96;  // bytes of a node of the tree, about
 constexpr size_t BATCH = 64;
 constexpr size_t VARINT = 10;  // the most bytes of a number
@@ -117,6 +118,7 @@ struct Seen {
     void begin(int64_t parts, int64_t room, int64_t depth)
     {
         tree_.clear();
+        pivots_.clear();
         slots_.clear();
         slots_.shrink_to_fit();
         if (arena_.size() != spec_.most) arena_.reserve(spec_.most);
@@ -310,7 +312,28 @@ private:
         const int64_t nodes = static_cast<int64_t>(tree_.size()) * NODE;
         const bool fits = used_ + needed + more + slots + nodes <= spec_.most;
         full_ = used_ > 0 && (!fits || 8 * held_ > 7 * static_cast<int64_t>(slots_.size()));
+        if (full_ && static_cast<int64_t>(tree_.size()) > held_) choose_pivots();
         return !full_;
+    }
+
+    void choose_pivots()
+    {
+        const size_t step = tree_.size() / parts_.size() + 1;
+        size_t number = 0;
+        for (const int64_t at : tree_)
+            if (++number % step == 0) pivots_.push_back(at);
+    }
+
+    // The part of an item, which is that of all items that equal it.
+    size_t part_of(const Found& one) const
+    {
+        if (!pivots_.empty()) {
+            const Bytes bytes{one.at, one.size};
+            const auto above = std::upper_bound(pivots_.begin(), pivots_.end(), bytes, Less{this});
+            return static_cast<size_t>(above - pivots_.begin());
+        }
+        const uint64_t turned = mixed(one.hash ^ static_cast<uint64_t>(depth_), SECOND);
+        return static_cast<size_t>(turned >> 32) & (parts_.size() - 1);
     }
 
     int64_t keep(const Found& one)
@@ -365,8 +388,7 @@ private:
     // Puts an item to its part. Returns false if its buffer must go out before.
     bool spill(const Found& one, SeenResult& result)
     {
-        const uint64_t turned = mixed(one.hash ^ static_cast<uint64_t>(depth_), SECOND);
-        const size_t number = static_cast<size_t>(turned >> 32) & (parts_.size() - 1);
+        const size_t number = part_of(one);
         PartBuffer& part = parts_[number];
         const int64_t needed = one.size + 2 * static_cast<int64_t>(VARINT);
         if (part.size > 0 && part.size + needed > part.room) {
@@ -404,6 +426,7 @@ private:
     const uint64_t mask_;
     std::vector<Slot> slots_;
     std::set<int64_t, Less> tree_;
+    std::vector<int64_t> pivots_;  // items of the arena, ascending
     Arena arena_;
     std::vector<PartBuffer> parts_;
     int64_t used_ = 0, held_ = 0;  // bytes of the arena, items in slots
