@@ -274,8 +274,8 @@ def check_kept(job: Job) -> None:
     operation = job.operation
     if operation.equals.keeps_all:
         raise UsageError("--keep-order without --unique leaves everything as it is", way_out="add --unique or --only")
-    if operation.margin is not None or job.output.parts is not None:
-        what = "items in the order of the inputs have no counts, no names of files, and one output"
+    if operation.margin is not None or operation.ranks is not None or job.output.parts is not None:
+        what = "items in the order of the inputs have no counts, names of files or ranks, and one output"
         raise UsageError(what, way_out="leave --keep-order out, or the other options")
     for name, layout in zip(job.inputs, layouts_of(job.inputs, job.items), strict=True):
         if layout.format.holds == "rows":

@@ -86,9 +86,9 @@ class Operation:
     lenient: bool = False
     """Merge lines that are not in order as sort -m does, and say nothing; with parts they are an error."""
     ranks: RankRange | None = None
-    """The items of the merge that are written, None for all; not with another `equals`, nor with `lenient`.
+    """The items that are written, None for all; of a merge not with another `equals`, nor with `lenient`.
 
-    The order is checked where items are read."""
+    The order is checked where items are read. A sort writes its first items or its last ones, see engine.selection."""
     keys: KeyInterval | None = None
     """The items that are combined and written, None for all; not with `ranks`, `lenient` or a join.
 
@@ -112,6 +112,11 @@ class Operation:
     def __post_init__(self) -> None:
         if self.kind == "sort" and isinstance(self.launch, LaunchRequest):  # says nothing of the algorithm
             object.__setattr__(self, "launch", SortRequest(launch=self.launch))
+
+    @property
+    def selects(self) -> bool:
+        """Whether it sorts, and writes the first or last items alone."""
+        return self.kind == "sort" and self.ranks is not None
 
     @property
     def takes_others(self) -> bool:

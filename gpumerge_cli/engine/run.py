@@ -130,12 +130,13 @@ def _run_to_output(
         job, inputs = _prepared(job, inputs)
         if inputs.is_sorted:
             job, sorts = merge_of_runs(job), False
-        parts = [] if sorts else _parts(job, inputs, clock)
+        selects = asked.operation.selects
+        parts = [] if sorts or selects else _parts(job, inputs, clock)
         output = Output(names, inputs, job, _sizes(parts, inputs, len(names)))
         try:
             team = executor.team(job, inputs, clock, output)
             running = _Running(job, inputs, output, team, clock, advance, on_stage)
-            outcome = running.done(parts, stack, sorts=sorts)
+            outcome = running.done(parts, stack, sorts=sorts, selects=selects)
             output.finish(outcome, durable=job.output.durable)
             settle()
             output.commit(durable=job.output.durable)
@@ -153,6 +154,10 @@ def _check_before_opening(job: Job) -> None:
         from gpumerge_cli.engine.first_seen import check_kept
 
         check_kept(job)
+    if job.operation.selects:
+        from gpumerge_cli.engine.selection import Selection
+
+        Selection.of(job.operation)
     if job.operation.join is not None:
         from gpumerge_cli.engine.joining import check_joined
 
@@ -217,10 +222,17 @@ class _Running:
     advance: Advance | None
     on_stage: OnStage | None
 
-    def done(self, parts: Sequence[Chunk], stack: ExitStack, *, sorts: bool) -> Outcome:
-        """Merge or sort the inputs to the output, or leave them in their order. parts, stack: see merge and sort."""
+    def done(self, parts: Sequence[Chunk], stack: ExitStack, *, sorts: bool, selects: bool) -> Outcome:
+        """Merge or sort the inputs to the output, or leave them in their order. parts, stack: see merge and sort.
+
+        selects: only the first or last items are written.
+        """
         if self.job.operation.keep_order:
             return self.keep()
+        if selects and not sorts:
+            outcome = self.write_runs(self.pass_of_runs(), stack)
+            outcome.counts += [0] * (len(self.inputs.sources) - len(outcome.counts))
+            return outcome
         return self.sort(stack) if sorts else self.merge(parts)
 
     def keep(self) -> Outcome:
@@ -263,7 +275,7 @@ class _Running:
 
     def sort(self, stack: ExitStack) -> Outcome:
         """Sort the inputs to the output. stack: closes at the end what must stay open until then."""
-        job, inputs = self.job, self.inputs
+        inputs = self.inputs
         runs = self.team.runs(inputs, stack, at_once=True)
         if runs.work.action == "whole":
             try:
@@ -271,29 +283,46 @@ class _Running:
             except DeviceMemoryError:
                 runs = self.team.runs(inputs, stack, at_once=False)
         self._say("sorting")
-        made = self._sorted(runs.work, self._half(0))
+        selects = runs.work.action == "select"
+        made = self._sorted(runs.work, self.advance if selects else self._half(0))
         for source in inputs.sources:
             source.check_unchanged()  # not later: what is written may go to one of them
         sources = runs.sources()
         if not sources:
-            return made
+            return replace(made, written=0, dropped=sum(made.counts), per_part={}) if selects else made
         self._say("merging")
         work = replace(
-            Pass.of(job, "merge", inputs, self.output.writer(planned=job.operation.keeps_sizes)),
+            self.pass_of_runs(),
             sources=sources,
             origins=runs.origins,
-            advance=self._half(inputs.nbytes),
+            advance=None if selects else self._half(inputs.nbytes),
         )
-        if len(self.output.sinks) > 1:
-            work = replace(work, parts=work.planner.parts(len(self.output.sinks)))
-            if job.operation.keeps_sizes:
-                self.output.reserve([part.nbytes for part in work.parts])
-        return sort_outcome(made, self._outcome(work))
+        written = sort_outcome(made, self.write_runs(work, stack))
+        if selects:
+            written.dropped = sum(made.counts) - sum(part.items for part in written.per_part.values())
+        return written
+
+    def pass_of_runs(self) -> Pass:
+        """The pass that merges sorted runs to the output."""
+        return Pass.of(self.job, "merge", self.inputs, self.output.writer(planned=self.job.operation.keeps_sizes))
+
+    def write_runs(self, work: Pass, stack: ExitStack) -> Outcome:
+        """Merge runs to the output, or the part of them that the job writes. stack: see `sort`."""
+        operation, chunk = self.job.operation, None
+        if operation.ranks is not None:
+            from gpumerge_cli.engine.selecting import wanted_of_runs
+
+            work, chunk = wanted_of_runs(work, self.inputs, self._outcome, stack)
+        if len(self.output.sinks) > 1 or chunk is not None:
+            work = replace(work, parts=work.planner.parts(len(self.output.sinks), chunk))
+        if operation.keeps_sizes and (work.parts or operation.ranks is not None):
+            self.output.reserve([part.nbytes for part in work.parts] or [work.nbytes])
+        return self._outcome(work)
 
     def _sorted(self, work: Pass, advance: Advance | None) -> Outcome:
         """Do a pass that sorts pieces of the inputs."""
         work = replace(work, advance=advance, on_stage=self.on_stage)
-        return self._outcome(work, waits=work.action == "sort")
+        return self._outcome(work, waits=work.action in ("sort", "select"))
 
     def _outcome(self, work: Pass, *, waits: bool = False) -> Outcome:
         """The outcome of a pass. waits: even if the output is a pipe. Raises InputError for the first item at fault."""

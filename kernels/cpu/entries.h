@@ -3,7 +3,7 @@
  *
  * Addresses lie in the host's memory. Sizes and positions are in bytes, unless they say items, and positions count from 0.
  * Functions that can fail return a Status and fill a Failure, and leave no memory behind. Only functions that take a
- * Workspace, a Join, Heads, a Seen, a Gate or a mapping keep state. One thread at a time may use one of the first four, any
+ * Workspace, a Join, Heads, a Sieve, a Seen, a Gate or a mapping keep state. One thread at a time may use one of the first five, any
  * number the others.
  * Whether items are sorted or not, no memory outside of the arguments is touched. A merge of items that are not sorted is
  * some permutation of them.
@@ -310,6 +310,8 @@ int64_t gm_merge(struct Workspace* workspace, const struct LaunchSpec* launch, i
 int64_t gm_sort(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
 /* The result of the last merge or sort; nbytes and items may be null. */
 unsigned char* gm_result(struct Workspace* workspace, int64_t* nbytes, int64_t* items);
+/* The bytes of the first `items` items of that result. */
+int64_t gm_bytes_ahead(const struct Workspace* workspace, int64_t items);
 /* With a margin of COUNT_APART or COLUMNS_APART: its number of each item of the result, until the next call; null otherwise. */
 int64_t* gm_equals(struct Workspace* workspace);
 /* Merge or sort without gathering rows. After that any thread may ask for the bytes [position, position + nbytes) of the
@@ -368,6 +370,23 @@ void gm_seen_flush(struct Seen* seen, struct SeenResult* result);
  * in the same order. Sets taken, items, kept and nbytes. */
 int64_t gm_seen_put(struct Seen* seen, const unsigned char* text, int64_t nbytes, unsigned char* out, struct SeenResult* result,
     struct Failure* failure);
+
+/* A sieve leaves out items that cannot be among the first ones of a sort, or with `last` among the last ones. Until it has a
+ * bound, all items stay. Null if there is no memory. One thread at a time uses it. */
+struct Sieve* gm_sieve_open(const struct OrderSpec* order, int64_t last);
+void gm_sieve_close(struct Sieve* sieve);
+/* From now on an item is left out if it goes behind this one (with `last`: ahead of it) and, if `equals` is 1, if it compares
+ * equal. item: a key in the host's byte order, a record, or a line without its terminator. */
+int64_t gm_sieve_bound(struct Sieve* sieve, const unsigned char* item, int64_t size, int64_t equals);
+/* taken: the bytes of whole items that were gone through. items: their number. made: the bytes of those that stay. full: 1 if
+ * the next item stays, and there is no room for it. fault: 1 if a line among them has an invalid key (see gm_fault). */
+struct Sieved {
+    int64_t taken, items, made, full, fault;
+};
+/* Copies the items that stay from items[0 .. nbytes) to `out`, as many as there is room for. Both are aligned to keys. PADDING
+ * bytes behind the items must be readable. What is not a whole item at their end is not taken. */
+void gm_sieve_pass(struct Sieve* sieve, const unsigned char* items, int64_t nbytes, unsigned char* out, int64_t room,
+    struct Sieved* found);
 
 /* One chunk, from its first read to its last write. ranges: start and stop in each of `inputs` sources. check: whether
  * disorder is an error (also between a range's first item and the one ahead of it). sorts: sort instead of merging.

@@ -435,6 +435,7 @@ ORDER = (
         "stands for sort --unique --keep-order --compressed.",
         not_with=(
             NotWith(("merge", "check", "check-quiet", "debug", "compare"), settings=False),
+            NotWith(("head", "tail"), "{option} sorts nothing, so it has no {other}"),
             NotWith(("count", "count-to", "source", "parts"), "{other}: the output of {option} has none"),
             NotWith(("compress-program", "run-log"), "{other} is for sorts that make sorted runs", settings=False),
         ),

@@ -120,6 +120,8 @@ class SortOptions(
     unique: bool | Kept
     only: Only | None
     keep_order: bool
+    head: int | None
+    tail: int | None
     compressed: bool
     algorithm: Literal["auto"] | Algorithm | None
     fan_in: int | None
