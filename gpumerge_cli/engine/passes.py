@@ -23,8 +23,8 @@ from gpumerge_cli.plan import Chunk, Planner
 Action = Literal["merge", "heads", "sort", "select", "whole", "first seen", "check", "values", "unpack"]
 """merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
 select: of the items of a range that may be among the first or last ones of a sort, to runs. whole: a sort of everything
-at once. first seen: of equal items in any order, those that remain. check: of the order. values: for invalid keys alone.
-unpack: of a compressed input to a copy."""
+at once. first seen: of equal items in any order, those that remain. check: of the order. values: for invalid keys
+alone. unpack: of a compressed input to a copy."""
 
 
 @dataclass(frozen=True)
