@@ -26,6 +26,7 @@ from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.row_sorts import merge_of_runs, purpose_of
 from gpumerge_cli.engine.steps import FoundDisorderError
+from gpumerge_cli.engine.task import PartTotal
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
@@ -136,7 +137,7 @@ def _run_to_output(
         try:
             team = executor.team(job, inputs, clock, output)
             running = _Running(job, inputs, output, team, clock, advance, on_stage)
-            outcome = running.done(parts, stack, sorts=sorts, selects=selects)
+            outcome = running.done(parts, stack, sorts=sorts)
             output.finish(outcome, durable=job.output.durable)
             settle()
             output.commit(durable=job.output.durable)
@@ -150,14 +151,14 @@ def _check_before_opening(job: Job) -> None:
     """Raise an error for what is wrong with the job whatever its inputs hold."""
     if job.operation.kind != "sort" or job.operation.keep_order:
         refuse_inputs(job.output.name, job.inputs)
-    if job.operation.keep_order:
-        from gpumerge_cli.engine.first_seen import check_kept
-
-        check_kept(job)
     if job.operation.selects:
         from gpumerge_cli.engine.selection import Selection
 
         Selection.of(job.operation)
+    if job.operation.keep_order:
+        from gpumerge_cli.engine.first_seen import check_kept
+
+        check_kept(job)
     if job.operation.join is not None:
         from gpumerge_cli.engine.joining import check_joined
 
@@ -172,7 +173,7 @@ def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
 
         job, inputs = prepared(job, inputs)
     if operation.margin is not None:
-        margin, inputs = prepared_margin(operation.margin, inputs)
+        margin, inputs = prepared_margin(operation.margin, inputs, operation.equals)
         if operation.turned:
             margin = margin.of_runs(range(len(inputs.sources))[::-1])
         operation = replace(operation, margin=margin)
@@ -222,14 +223,11 @@ class _Running:
     advance: Advance | None
     on_stage: OnStage | None
 
-    def done(self, parts: Sequence[Chunk], stack: ExitStack, *, sorts: bool, selects: bool) -> Outcome:
-        """Merge or sort the inputs to the output, or leave them in their order. parts, stack: see merge and sort.
-
-        selects: only the first or last items are written.
-        """
+    def done(self, parts: Sequence[Chunk], stack: ExitStack, *, sorts: bool) -> Outcome:
+        """Merge or sort the inputs to the output, or leave them in their order. parts, stack: see merge and sort."""
         if self.job.operation.keep_order:
             return self.keep()
-        if selects and not sorts:
+        if self.job.operation.selects and not sorts:
             outcome = self.write_runs(self.pass_of_runs(), stack)
             outcome.counts += [0] * (len(self.inputs.sources) - len(outcome.counts))
             return outcome
@@ -250,7 +248,7 @@ class _Running:
         inputs, operation = self.inputs, self.job.operation
         writer = self.output.writer(planned=operation.keeps_sizes)
         work = replace(Pass.of(self.job, "merge", inputs, writer), parts=parts, advance=self.advance)
-        outcome = self._outcome(work)
+        outcome = self._summed(work)
         if outcome.rest is not None:
             outcome = self._go_on(work, outcome, outcome.rest)
         if operation.margin is not None and operation.margin.total is not None:
@@ -317,12 +315,28 @@ class _Running:
             work = replace(work, parts=work.planner.parts(len(self.output.sinks), chunk))
         if operation.keeps_sizes and (work.parts or operation.ranks is not None):
             self.output.reserve([part.nbytes for part in work.parts] or [work.nbytes])
-        return self._outcome(work)
+        return self._summed(work)
 
     def _sorted(self, work: Pass, advance: Advance | None) -> Outcome:
         """Do a pass that sorts pieces of the inputs."""
         work = replace(work, advance=advance, on_stage=self.on_stage)
         return self._outcome(work, waits=work.action in ("sort", "select"))
+
+    def _summed(self, work: Pass) -> Outcome:
+        """The outcome of a pass that writes the output, with the last group of a sum."""
+        margin = self.job.operation.margin
+        if margin is None or margin.rules is None:
+            return self._outcome(work)
+        from gpumerge_cli.engine.sum_faults import sum_error  # not on the way of other jobs
+        from gpumerge_cli.engine.sum_writer import InvalidSumError, SummedRowWriter, SumWriter
+
+        try:
+            outcome = self._outcome(work)
+            assert isinstance(work.writer, SumWriter | SummedRowWriter), "the output chose it"
+            outcome.per_part.setdefault(0, PartTotal()).nbytes += work.writer.end()
+        except InvalidSumError as found:
+            raise sum_error(found, margin.rules, self.inputs) from None
+        return outcome
 
     def _outcome(self, work: Pass, *, waits: bool = False) -> Outcome:
         """The outcome of a pass. waits: even if the output is a pipe. Raises InputError for the first item at fault."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.record_joins import JoinRules
     from gpumerge_cli.order.row_joins import JoinRequest
     from gpumerge_cli.order.rules import LineOrder
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 Holds = Literal["lines", "untyped", "typed", "rows"]
 """lines: lines of text, which options for lines compare. untyped: items whose dtype comes from options or the suffix.
@@ -173,6 +174,16 @@ class Format(ABC):
         """
         whole = order.text is not None and order.text.first_line  # records of lines are written as they are
         return Beside(margin, written) if order.plain_lines or whole else None
+
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
+        """The places of the requested columns in items, of which equal ones are summed.
+
+        order, dtype, written: those of the prepared items. Raises
+        UsageError for a column that is not there, has no numbers, or is the key.
+        """
+        from gpumerge_cli.formats.record_sums import summed_numbers
+
+        return summed_numbers(request, order, dtype)
 
     def torn_way_out(self, lines: Sequence[bytes]) -> str:
         """The way out where lines of a text seem to be pieces of items of this format; "" if they do not."""

@@ -182,7 +182,9 @@ private:
     void put_out(Equals equals, bool gather)
     {
         if (!(equals & SET)) kept_ = count_;
-        if (beside().counts()) {
+        if (margin.kind == GROUPS) {
+            note_groups(sorted_, count_, group_sizes.reserve(static_cast<size_t>(count_)), equals, lines_);
+        } else if (beside().counts()) {
             Item* const out = merged_.data();
             kept_ = count_equals(sorted_, kept_, out, equals, lines_);
             sorted_ = out;

@@ -30,6 +30,25 @@ _OF_RANGE = NotWith(
 _RANGE = Needs(
     ("range",), "{option} is for the items of --range", "add --range, or leave {option} out", settings=False,
 )  # fmt: skip
+_SUMS = tuple(
+    (
+        command,
+        more,
+        (
+            NotWith(("count", "count-to"), "{option} and {other} do not go together", "use one of the two"),
+            NotWith(others, "{option} writes one item for several equal ones, so it does not go with {other}"),
+        ),
+    )
+    for command, more, others in (
+        ("merge", "", ("only", "source", "parts", "head", "tail", "plan", "compare")),
+        (
+            "sort",
+            " With -m, disorder is an error.",
+            ("only", "source", "parts", "compare", "check", "check-quiet", "debug"),
+        ),
+    )
+)
+"""For each command with sums over equal items: its name, the end of the help, and conflicts."""
 _COMPRESSIONS = (*COMPRESSIONS, *(one for one in COLUMN_COMPRESSIONS if one not in COMPRESSIONS))
 _OF_COLUMNS = (
     f"Columns of tables are compressed by {', '.join(COLUMN_COMPRESSIONS[:-1])} or {COLUMN_COMPRESSIONS[-1]}; by "
@@ -148,6 +167,30 @@ OUTPUT = (
             NotWith(("count",), "{other} and {option} put the numbers in two places", "use one of the two"),
             NotWith(("parts",), "{option} writes the counts of one output", "leave {other} out"),
         ),
+    ),
+    *(
+        Option(
+            "sum", "Output", (command,),
+            "Write the first of several equal items, with the sum of their values in COLUMN: the name or the number of "
+            "a field of CSV, the number of a field of lines, a path in JSON Lines, a field of records, a column of a "
+            "table. May be given again, or with commas between columns. Implies -u; with --unique=last, the last item "
+            f"is written. Sums are exact, and those that do not fit a column are errors.{more}",
+            kind="text", placeholder="COLUMN", multiple=True, settable=False, not_with=conflicts,
+        )
+        for command, more, conflicts in _SUMS
+    ),
+    *(
+        Option(
+            "counted", "Output", (command,),
+            "Each line begins with a count, as uniq -c writes it. Keys and order are those of the text behind the "
+            f"count. Write equal lines once, with the sum of their counts in the same form. Implies -u.{more}",
+            settable=False,
+            not_with=(
+                NotWith(("sum",), "{option} sums the counts of lines, and {other} columns", "use one of the two"),
+                *conflicts,
+            ),
+        )
+        for command, more, conflicts in _SUMS
     ),
     *(
         Option(
