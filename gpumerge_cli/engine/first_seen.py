@@ -34,8 +34,8 @@ _SHARE = 8
 """Bits take this part of the memory, pieces of parts another one, and texts that are read and written a third one."""
 _TABLE_SHARE = 2
 _USUAL_MEMORY = 32 << 20
-"""Bytes of memory if nobody gives a limit. A larger table leaves the processor's caches, which costs more than temporary
-files do: a fifth of the time for 20 million lines in 96 MB."""
+"""Bytes of memory if nobody gives a limit. A larger table leaves the processor's caches, which costs more than
+temporary files do: a fifth of the time for 20 million lines in 96 MB."""
 _TABLE_BYTES = 64
 """Bytes of the table for each byte of items, at most."""
 
