@@ -25,13 +25,16 @@ inline Word hash_of_bytes(Word hash, Text text)
     return mixed(hash ^ SEED, static_cast<Word>(size) ^ SECOND);
 }
 
-// The bytes of a text that count, as they count.
-inline Word hash_of_translated(Word hash, Text text, long long flags)
+// The bytes of a text that count, as they count. of_versions: without zeros at the beginning of a number, which version sort skips.
+inline Word hash_of_translated(Word hash, Text text, long long flags, bool of_versions)
 {
-    if (!(flags & (FOLD | DICTIONARY | PRINTABLE))) return hash_of_bytes(hash, text);
+    if (!(flags & (FOLD | DICTIONARY | PRINTABLE)) && !of_versions) return hash_of_bytes(hash, text);
     Word word = 1;
+    bool leads = true;
     for (Place at = next_counting(text.start, text.stop, flags); at < text.stop;
          at = next_counting(at + 1, text.stop, flags)) {
+        if (of_versions && leads && *at == '0') continue;
+        leads = !is_digit(*at);
         word = word << 8 | static_cast<Word>(folded(*at, flags));
         if (word >> 56 != 0) {
             hash = hash_of_word(hash, word);
@@ -55,8 +58,8 @@ inline bool hash_key(const LineOrder& order, const Key& key, Text line, Word& ha
         hash = hash_of_bytes(hash, one.text);
         return (key.flags & CHECKED) != 0;
     }
-    if (key.is(KIND_bytes)) {
-        hash = hash_of_translated(hash, one.text, key.flags);
+    if (key.is(KIND_bytes) || key.is(KIND_version)) {
+        hash = hash_of_translated(hash, one.text, key.flags, key.is(KIND_version));
         return false;
     }
     KeyImage image{0, false};

@@ -179,6 +179,7 @@ def test_inputs_and_outputs(tmp_path: Path, place: str, monkeypatch: pytest.Monk
         (["dedupe", "--count"], "--count: the output of --keep-order has none"),
         (["dedupe", "--source"], "--source: the output of --keep-order has none"),
         (["dedupe", "--parts", "2"], "--parts: the output of --keep-order has none"),
+        (["dedupe", "--head", "3"], "--head is for sorted outputs"),
         (["dedupe", "-m"], "--keep-order does not go with -m"),
         (["dedupe", "-c"], "options -co are incompatible"),
         (["dedupe", "--backend", "gpu"], "outputs in the order of the inputs are made by the CPU alone"),
