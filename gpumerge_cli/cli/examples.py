@@ -56,7 +56,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "gpumerge sort --counted counts.txt",
             "Sort what uniq -c wrote by its text; add counts of equal lines.",
         ),
+        ("gpumerge sort -n --tail 3 numbers.txt", "Write the three greatest numbers, without sorting the others."),
         ("gpumerge sort --time app.log", "Sort a log by the first time in each line."),
+        (
+            "gpumerge sort --unique --keep-order -o once.txt numbers.txt",
+            "Write each line once, where it is first seen.",
+        ),
         ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, whose type the suffix gives."),
     ),
     "check": (

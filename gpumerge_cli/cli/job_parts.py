@@ -44,7 +44,7 @@ from gpumerge_cli.units import parse_size
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options.typed import MergeOptions, SortOptions
-    from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
+    from gpumerge_cli.engine.job import Destination, Job, Operation, RankRange, Resources
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.formats.tables.settings import GroupSize
@@ -216,6 +216,17 @@ def rule_of(options: MergeOptions | SortOptions) -> Equals:
         what = "--only all-duplicates writes each of several equal items, so it has no counts"
         raise UsageError(what, way_out="use --only duplicates, or leave the counts out")
     return Equals.of(options.unique or options.counts or options.sums, options.only)
+
+
+def head_or_tail(options: MergeOptions | SortOptions) -> RankRange | None:
+    """The ranks that --head or --tail names, None without them."""
+    from gpumerge_cli.engine.job import RankRange
+
+    if options.head is not None:
+        return RankRange(0, options.head)
+    if options.tail is None:
+        return None
+    return RankRange(-options.tail, None) if options.tail else RankRange(0, 0)
 
 
 def margin_of(options: CountOptions) -> Margin | None:

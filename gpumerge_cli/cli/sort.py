@@ -12,6 +12,7 @@ from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import (
+    head_or_tail,
     job_to_output,
     kinds_of_columns,
     margin_of,
@@ -231,7 +232,8 @@ def _operation(command: SortCommand, items: Items) -> Operation:
     equals, margin = rule_of(options), margin_of(options)
     if command.mode != "merge":
         sort = SortRequest(options.algorithm or "auto", LaunchRequest(options.kernel, fan_in=options.fan_in))
-        return Operation("sort", equals, margin=margin, launch=sort)
+        ranks = head_or_tail(options)
+        return Operation("sort", equals, ranks=ranks, margin=margin, launch=sort, keep_order=options.keep_order)
     lenient = items.lines is not None and margin is None and equals in (Equals.ALL, Equals.FIRST)
     launch = LaunchRequest(options.kernel)  # the other launch options are for sorts
     return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)

@@ -153,6 +153,10 @@ def by_cpu(job: Job) -> str:
         return made_by_cpu("joins")
     if job.items.lines is not None and not job.items.lines.gpu:
         return made_by_cpu("orders by a locale" if job.items.lines.by_locale else "orders by such keys")
+    if job.operation.selects:
+        return made_by_cpu("the first or last items of a sort")
+    if job.operation.keep_order:
+        return made_by_cpu("outputs in the order of the inputs")
     if job.operation.equals.is_for_cpu:
         return made_by_cpu("outputs of last items, duplicates or singles")
     margin = job.operation.margin

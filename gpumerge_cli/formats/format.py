@@ -272,8 +272,10 @@ class Purpose:
     only_checks: bool = False
     """Whether nothing else is done with them, and equal rows are in order."""
     most: int | None = None
-    """The most items of each input that can be among those that are wanted: its first ones, or with a negative number
-    its last ones. None for all."""
+    """The most items of each input, or of a sort's runs, that can be among those that are wanted: the first ones, or
+    with a negative number the last ones. None for all."""
+    sift: Callable[[Any], Any] | None = None
+    """Leaves out items of rows that cannot be among the wanted ones of a sort; None if it writes all rows."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
     join: JoinRequest | None = None

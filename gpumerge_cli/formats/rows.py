@@ -253,7 +253,7 @@ def _sorted(
     gather: Callable[[Sequence[Table]], Gather],
 ) -> PreparedSources:
     """Sorted runs of all rows. gather: makes that of the tables of runs."""
-    from gpumerge_cli.formats.tables.runs import sorted_runs
+    from gpumerge_cli.formats.tables.runs import WantedRows, sorted_runs
 
     assert purpose.sort is not None
     first, folders = opened[0], purpose.folders or (None,)
@@ -264,7 +264,8 @@ def _sorted(
     sources: list[FixedItems | TextItems] = []
     tables: list[Table] = []
     memory = purpose.memory if not purpose.spills else _LEAST_MEMORY
-    for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool):
+    wanted = None if purpose.most is None else WantedRows(abs(purpose.most), purpose.sift)
+    for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool, wanted):
         sources.append(source_of(run.items, form, order, first))
         tables.append(run.table)
     if not tables:

@@ -3,8 +3,8 @@
  *
  * Addresses lie in the host's memory. Sizes and positions are in bytes, unless they say items, and positions count from 0.
  * Functions that can fail return a Status and fill a Failure, and leave no memory behind. Only functions that take a
- * Workspace, a Join, Heads, a Gate or a mapping keep state. One thread at a time may use one of the first three, any number
- * the others.
+ * Workspace, a Join, Heads, a Sieve, a Seen, a Gate or a mapping keep state. One thread at a time may use one of the first five, any
+ * number the others.
  * Whether items are sorted or not, no memory outside of the arguments is touched. A merge of items that are not sorted is
  * some permutation of them.
  */
@@ -365,6 +365,8 @@ int64_t gm_merge(struct Workspace* workspace, const struct LaunchSpec* launch, i
 int64_t gm_sort(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
 /* The result of the last merge or sort; nbytes and items may be null. */
 unsigned char* gm_result(struct Workspace* workspace, int64_t* nbytes, int64_t* items);
+/* The bytes of the first `items` items of that result. */
+int64_t gm_bytes_ahead(const struct Workspace* workspace, int64_t items);
 /* With a margin of COUNT_APART, COLUMNS_APART or GROUPS: its number of each item of the result, until the next call; null otherwise. */
 int64_t* gm_equals(struct Workspace* workspace);
 /* Merge or sort without gathering rows. After that any thread may ask for the bytes [position, position + nbytes) of the
@@ -392,6 +394,53 @@ void gm_heads_next(struct Heads* heads, struct HeadsResult* result);
 unsigned char* gm_heads_room(struct Heads* heads, int64_t run, int64_t nbytes, int64_t last);
 /* The lines of each run that were merged. */
 void gm_heads_counts(struct Heads* heads, int64_t* counts);
+
+/* A sieve leaves out items that cannot be among the first ones of a sort, or with `last` among the last ones. Until it has a
+ * bound, all items stay. Null if there is no memory. One thread at a time uses it. */
+struct Sieve* gm_sieve_open(const struct OrderSpec* order, int64_t last);
+void gm_sieve_close(struct Sieve* sieve);
+/* From now on an item is left out if it goes behind this one (with `last`: ahead of it) and, if `equals` is 1, if it compares
+ * equal. item: a key in the host's byte order, a record, or a line without its terminator. */
+int64_t gm_sieve_bound(struct Sieve* sieve, const unsigned char* item, int64_t size, int64_t equals);
+/* taken: the bytes of whole items that were gone through. items: their number. made: the bytes of those that stay. full: 1 if
+ * the next item stays, and there is no room for it. fault: 1 if a line among them has an invalid key (see gm_fault). */
+struct Sieved {
+    int64_t taken, items, made, full, fault;
+};
+/* Copies the items that stay from items[0 .. nbytes) to `out`, as many as there is room for. Both are aligned to keys. PADDING
+ * bytes behind the items must be readable. What is not a whole item at their end is not taken. */
+void gm_sieve_pass(struct Sieve* sieve, const unsigned char* items, int64_t nbytes, unsigned char* out, int64_t room,
+    struct Sieved* found);
+/* Finds the items that go out of equal ones, wherever these lie; the items need no order. One thread at a time uses a Seen.
+ * equals: bits of BY_PLACE, for places in the order in which items come. most: the bytes of items, and of the table of their
+ * hashes, that are held at a time; one item always is. bits: the bytes of the bits that say which items go out. If these are more, the
+ * others lie in the file `descriptor`; it is -1 if they cannot be. hash_bits: the bits of a hash that count; 64, but in tests. */
+struct SeenSpec {
+    int64_t equals, most, bits, descriptor, hash_bits;
+};
+/* taken: the bytes of the text that were gone through, whole items. items: their number. kept: those that go out. part: the part
+ * that the caller writes the nbytes bytes at `at` to, before its next call; -1 for none. fault: the byte of the text at which an item
+ * with an invalid key begins (see gm_fault), or -1; items are taken up to about there. */
+struct SeenResult {
+    const unsigned char* at;
+    int64_t nbytes, taken, items, kept, part, fault;
+};
+struct Seen* gm_seen_open(const struct OrderSpec* order, const struct SeenSpec* spec);
+void gm_seen_close(struct Seen* seen);
+/* Begins with the items of the caller, or with those of a part. Those that are not equal to any that is held, and find no room, go
+ * to `parts` parts, a power of two; equal ones go to the same part. room: bytes of a part that are held. depth: 0 for the items
+ * of the caller, and one more for a part of a part. */
+int64_t gm_seen_begin(struct Seen* seen, int64_t parts, int64_t room, int64_t depth, struct Failure* failure);
+/* Takes items until those of a part must be written, or the text holds no more whole ones. records: 1 if the text is one of a
+ * part's pieces, which come in the order in which they were written. PADDING bytes behind the text must be readable. */
+int64_t gm_seen_take(struct Seen* seen, const unsigned char* text, int64_t nbytes, int64_t records, struct SeenResult* result,
+    struct Failure* failure);
+/* The next piece of a part that must be written at the end; none if result->part is -1. */
+void gm_seen_flush(struct Seen* seen, struct SeenResult* result);
+/* Writes the items of a text that go out to `out`, which has as much room. Once all parts are decided, the items of the caller come again,
+ * in the same order. Sets taken, items, kept and nbytes. */
+int64_t gm_seen_put(struct Seen* seen, const unsigned char* text, int64_t nbytes, unsigned char* out, struct SeenResult* result,
+    struct Failure* failure);
 
 /* One chunk, from its first read to its last write. ranges: start and stop in each of `inputs` sources. check: whether
  * disorder is an error (also between a range's first item and the one ahead of it). sorts: sort instead of merging.

@@ -12,6 +12,16 @@ _OF_ALL = NotWith(
     "{other} needs the whole merge, so it does not go with {option}",
     "leave one of them out",
 )
+_OF_SORTS = (
+    NotWith(("merge",), way_out="use gpumerge merge {option}"),
+    NotWith(("check", "check-quiet"), "{other}: a check writes nothing", "leave {option} out"),
+    NotWith(
+        ("only", "count", "count-to", "compare"),
+        "{other} needs the whole sort, so it does not go with {option}",
+        "leave one of them out",
+    ),
+    NotWith(("cluster",), "{option} is for this machine", "leave --cluster out", settings=False),
+)
 _OF_RANGE = NotWith(
     ("head", "tail", "plan", "compare"),
     "{option} and {other} do not go together",
@@ -34,7 +44,7 @@ _SUMS = tuple(
         (
             "sort",
             " With -m, disorder is an error.",
-            ("only", "source", "parts", "compare", "check", "check-quiet", "debug"),
+            ("only", "keep-order", "source", "parts", "head", "tail", "compare", "check", "check-quiet", "debug"),
         ),
     )
 )
@@ -96,6 +106,21 @@ OUTPUT = (
         "tail", "Output", ("merge",),
         "Write only the last N items of the merge; see --head.",
         kind="count", settable=False, not_with=(_OF_ALL,),
+    ),
+    Option(
+        "head", "Output", ("sort",),
+        "Write only the first N items of the sort: 10, 1e6 or 2^20. The others are left out as they are read, so this "
+        "takes far less time than the sort; with --unique, N items that differ.",
+        kind="count", settable=False,
+        not_with=(
+            NotWith(("tail",), "{option} and {other} are both given", "use one of them"),
+            *_OF_SORTS,
+        ),
+    ),
+    Option(
+        "tail", "Output", ("sort",),
+        "Write only the last N items of the sort; see --head.",
+        kind="count", settable=False, not_with=_OF_SORTS,
     ),
     Option(
         "from", "Output", ("merge", *SETS),

@@ -120,6 +120,9 @@ class SortOptions(
     check_quiet: bool
     unique: bool | Kept
     only: Only | None
+    head: int | None
+    tail: int | None
+    keep_order: bool
     compressed: bool
     algorithm: Literal["auto"] | Algorithm | None
     fan_in: int | None
@@ -150,6 +153,7 @@ class RankOptions(MergingOptions, DeviceOptions):
     at: tuple[str, ...]
     quantile: tuple[str, ...]
     of: tuple[str, ...]
+    of_file: str | None
     split: int | None
     range: str | None
     json: bool
