@@ -122,6 +122,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.utime("syslog", (NEW_YEAR, NEW_YEAR))
     Path("orders.csv").write_text("when,what\n01/12/2024,tea\n03/11/2024,rice\n")
     Path("visits.csv").write_text("at,who\n2024-12-01T10:00:00Z,ann\n")
+    Path("trades.csv").write_text("sym,at,price\nAB,2024-12-01T10:00:00Z,7\n")
+    Path("quotes.csv").write_text("sym,at,bid\nAB,2024-12-01T09:59:00Z,6\n")
     Path("orders2.csv").write_text("at,what\n2024-12-01 11:00:00+01:00,tea\n")
     for name, ids in (("monday", [1, 3, 3, 7]), ("tuesday", [2, 3, 9]), ("hour-00", [1, 2]), ("hour-01", [3, 4])):
         table = pyarrow.table({"id": ids, "name": [f"name {number}" for number in range(len(ids))]})

@@ -47,16 +47,20 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "gpumerge join -1 id -2 person people.parquet towns.parquet --output joined.parquet",
             "Join tables whose keys have different names.",
         ),
+        (
+            "gpumerge join --type asof --field sym,at:time --tolerance 5m trades.csv quotes.csv --output both.csv",
+            "Each trade beside the last quote of its symbol, at most five minutes ahead of it.",
+        ),
     ),
     "sort": (
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),
         ("gpumerge sort -m -k 2,2n -t , january.csv february.csv", "Merge files that are sorted already."),
         ("gpumerge sort --field amount:nr sales.csv", "Sort CSV by amount, the greatest first, under its header."),
+        ("gpumerge sort -n --tail 3 numbers.txt", "Write the three greatest numbers, without sorting the others."),
         (
             "gpumerge sort --counted counts.txt",
             "Sort what uniq -c wrote by its text; add counts of equal lines.",
         ),
-        ("gpumerge sort -n --tail 3 numbers.txt", "Write the three greatest numbers, without sorting the others."),
         ("gpumerge sort --time app.log", "Sort a log by the first time in each line."),
         (
             "gpumerge sort --unique --keep-order -o once.txt numbers.txt",

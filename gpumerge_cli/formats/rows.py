@@ -31,7 +31,13 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.places import OTHER_COLUMNS, refuse_delimiter
-from gpumerge_cli.formats.tables.group_sizes import SHARES_OF_READING, bytes_of_piece, rows_of_group, rows_of_piece
+from gpumerge_cli.formats.tables.group_sizes import (
+    SHARES_OF_READING,
+    bytes_of_group,
+    bytes_of_piece,
+    rows_of_group,
+    rows_of_piece,
+)
 from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
@@ -129,9 +135,12 @@ class RowFormat(Format):
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
         schema, memory, item_bytes = tables[0].schema, layout.purpose.memory, order.item_bytes
 
-        def gather(tables: Sequence[Table], keep: Keep | None = None) -> Gather:
+        def gather(
+            tables: Sequence[Table], keep: Keep | None = None, unasked: Sequence[frozenset[int]] | None = None
+        ) -> Gather:
             share, key = memory // SHARES_OF_READING, form.stated_key(schema)
-            return Gather(tables, schema, rows, piece, share, item_bytes, settings, key, keep)
+            large = bytes_of_group(len(schema), memory, layout.purpose.output.group)
+            return Gather(tables, schema, rows, piece, share, item_bytes, settings, large, key, keep, unasked)
 
         if layout.purpose.by_ranges:
             from gpumerge_cli.formats.tables.table_ranges import TableRanges
@@ -149,7 +158,8 @@ class RowFormat(Format):
         except WrongRangeError:
             apart = None
             found = all_items(opened, forms, order, progress, apart, memory)
-        way = gather(tables, opened[0].file.beside)
+        unasked = [apart[number].groups if apart else frozenset[int]() for number in range(len(tables))]
+        way = gather(tables, opened[0].file.beside, unasked if layout.purpose.copies else None)
         if apart:
             way.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=way))

@@ -494,12 +494,33 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * as they are, behind a mark. Items with equal keys are paired in order: the first of A with the first of B.
  * filler: the marks of an item of A alone, of B alone, and of changed items of A and of B, all of one length. columns: null, or
  * `count` fields of lines that are not compared. JOIN_UNIQUE: two items of an input with equal keys are an error. JOIN_COUNTS:
- * items are counted and not written. */
+ * items are counted and not written.
+ * asof: not null for an as-of join, whose shows are JOIN_PAIRS and JOIN_ONLY_A: each item of A goes out once, see AsofSpec. */
 enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8, JOIN_DIFF = 16, JOIN_UNIQUE = 32,
     JOIN_COUNTS = 64 };
+/* Which item of B an as-of join pairs with one of A. Keys that are no values have no partner. All keys but the last must be equal.
+ * direction: ASOF_BACKWARD, the last item of B whose last key is not above that of A; ASOF_FORWARD, the first one whose key is not
+ * below it; ASOF_NEAREST, the one of both that is nearer, of two equally near ones the one that ASOF_BACKWARD finds.
+ * measure: what the last key is. nulls: bytes, each of which begins the key of a null; 0 for none. width: the bytes of an image.
+ * tail: of items of tables whose key is bytes, those of the last key, a byte for nulls included; 0 for others.
+ * limited: whether there is a tolerance. It is limit_low and limit_high, 128 bits, of images and, in nanoseconds, of times and
+ * durations; limit_low, the bits of a double, of floats; text, decimal digits with a point, of other numbers. */
+enum AsofDirection { ASOF_BACKWARD = 0, ASOF_FORWARD = 1, ASOF_NEAREST = 2 };
+/* ASOF_BY_KIND: a text by the kind of its key. ASOF_BYTES: bytes. ASOF_NULLABLE: bytes or nulls. ASOF_JSON: the image of a JSON
+ * number. Images of fixed size: ASOF_WHOLE of integers, ASOF_DATE of integers of which the greatest is NaT, ASOF_FLOAT as of keys.cuh,
+ * ASOF_ROW_FLOAT as tables have them: those of negative floats are less by 1. In lines, images of tables lie behind a byte, 7 bits
+ * in each byte. */
+enum AsofMeasure { ASOF_BY_KIND = 0, ASOF_BYTES = 1, ASOF_NULLABLE = 2, ASOF_JSON = 3, ASOF_WHOLE = 4, ASOF_DATE = 5, ASOF_FLOAT = 6,
+    ASOF_ROW_FLOAT = 7 };
+struct AsofSpec {
+    int64_t direction, measure, nulls, width, tail, limited, limit_low, limit_high;
+    const unsigned char* text;
+    int64_t text_bytes;
+};
 struct JoinSpec {
     const struct SourceSpec* sources;
     const struct OrderSpec* keys;
+    const struct AsofSpec* asof;
     const int64_t* columns;
     const unsigned char* filler;
     int64_t count, filler_bytes, separator, shows, most_a, most_b;
@@ -561,6 +582,9 @@ int64_t gm_is_invalid(const struct OrderSpec* order, int64_t number, const unsig
 /* 1 if key `number` of a line, whose kind is a time, is one; else 0. found[0] and found[1] become its seconds since 1970 and the
  * nanoseconds behind them, found[2] and found[3] the places where it begins and ends in the line. */
 int64_t gm_read_time(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* found);
+/* 1 if a text, with 64 bytes behind it that can be read, is a duration; else 0. found[0] and found[1] become its seconds and the
+ * nanoseconds behind them, without the sign; found[2] 1 if it is negative, else 0. */
+int64_t gm_read_duration(const unsigned char* text, int64_t size, int64_t* found);
 /* Opens an extended regular expression of POSIX, which ends in NUL. It matches bytes. Null if it is invalid: then `message`, of
  * `room` bytes, becomes the message of the C library, ended by NUL; it stays as it is if there is no memory. */
 void* gm_pattern_open(const unsigned char* text, unsigned char* message, int64_t room);

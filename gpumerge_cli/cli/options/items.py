@@ -435,7 +435,9 @@ ORDER = (
         "stands for sort --unique --keep-order --compressed.",
         not_with=(
             NotWith(("merge", "check", "check-quiet", "debug", "compare"), settings=False),
-            NotWith(("count", "count-to", "source", "parts"), "{other}: the output of {option} has none"),
+            NotWith(
+                ("count", "count-to", "source", "parts", "sum", "counted"), "{other}: the output of {option} has none"
+            ),
             NotWith(("head", "tail"), "{other} is for sorted outputs", settings=False),
             NotWith(("compress-program", "run-log"), "{other} is for sorts that make sorted runs", settings=False),
         ),

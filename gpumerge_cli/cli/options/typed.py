@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.compare.key_shapes import KeyShape
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import Algorithm, Transfer
+    from gpumerge_cli.order.asof import AsofDirection
     from gpumerge_cli.order.equals import Kept, Only
 
 
@@ -96,7 +97,9 @@ class JoinOptions(LineOptions, TableOptions, ResourceOptions, ShownOptions):
     field: tuple[str, ...]
     key_1: str | None
     key_2: str | None
-    type: Literal["inner", "left", "right", "outer", "anti", "semi"] | None
+    type: Literal["inner", "left", "right", "outer", "anti", "semi", "asof"] | None
+    direction: AsofDirection | None
+    tolerance: str | None
     unpaired: tuple[str, ...]
     only_unpaired: tuple[str, ...]
     columns: tuple[str, ...]

@@ -17,11 +17,12 @@ import pyarrow as pa
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, LEAST_OPEN, RowsInMemory, batch_rows
+from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
 from gpumerge_cli.formats.tables.items import Form
+from gpumerge_cli.formats.tables.kept_memory import LEAST_OPEN
 from gpumerge_cli.formats.tables.references import references, references_of, renumbered
 from gpumerge_cli.formats.tables.spooled import spooled
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
