@@ -1,7 +1,7 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
-merge, sort, unique, argsort, is_sorted, rank, rank_of, union, intersect, difference, symmetric and join take arrays. A
-TextKey says what values the text in arrays is read as.
+merge, sort, unique, topk, argsort, argtopk, is_sorted, rank, rank_of, union, intersect, difference, symmetric, join,
+asof_join and diff take arrays. A TextKey says what values the text in arrays is read as.
 merge_tables and sort_table take tables of pyarrow, and frames of polars and pandas. merge_files, sort_files and
 check_files do what the commands do. run carries out a Job of files. An invalid argument raises a GpumergeError.
 """

@@ -1,7 +1,12 @@
+from gpumerge_cli.arrays.asof import asof_join as asof_join
+from gpumerge_cli.arrays.diffs import ArrayDiff as ArrayDiff
+from gpumerge_cli.arrays.diffs import diff as diff
 from gpumerge_cli.arrays.joining import join as join
 from gpumerge_cli.arrays.merging import merge as merge
 from gpumerge_cli.arrays.ranking import rank as rank
 from gpumerge_cli.arrays.ranking import rank_of as rank_of
+from gpumerge_cli.arrays.selecting import argtopk as argtopk
+from gpumerge_cli.arrays.selecting import topk as topk
 from gpumerge_cli.arrays.sets import difference as difference
 from gpumerge_cli.arrays.sets import intersect as intersect
 from gpumerge_cli.arrays.sets import symmetric as symmetric

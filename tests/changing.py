@@ -76,6 +76,9 @@ def calls(
         "sort values": lambda: g.sort(a, key=key, values=numbers),
         "sort counts": lambda: g.sort(a, key=key, counts=True),
         "argsort": lambda: g.argsort(a, key=key),
+        "topk": lambda: g.topk(a, n // 10, key=key, values=numbers),
+        "topk equal": lambda: g.topk(a // 1000 if a.dtype.kind in "iu" else a, n // 10, key=key),
+        "argtopk": lambda: g.argtopk(a, n // 20, key=key, descending=True),
         "unique": lambda: g.unique(a, key=key, counts=True),
         "unique last": lambda: g.unique(a, key=key, values=numbers, keep="last"),
         "is_sorted": lambda: g.is_sorted(a, key=key),
@@ -98,6 +101,12 @@ def calls(
     if key is None and n <= 3_000:  # each pair of equals is an item of a join
         found["join"] = lambda: g.join(a, b)
         found["join outer"] = lambda: g.join(a, b, how="outer")
+    if key is None:
+        for way in ("backward", "forward"):
+            found[f"asof_join {way}"] = lambda way=way: g.asof_join(a, b, direction=way)
+        found["asof_join by"] = lambda: g.asof_join(a, b, by=(a, b))
+        found["diff"] = lambda: g.diff(a, b)
+        found["diff multi"] = lambda: g.diff(a, b, multi=True, values=[a, b])
     return found
 
 

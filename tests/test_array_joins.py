@@ -120,7 +120,7 @@ def test_groups_across_pieces(dtype: str, how: How, rng: np.random.Generator, mo
 def test_pieces_are_short_unless_items_are_equal(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(equal_pairs_of, "_PIECE", 10)
     a, b = np.sort(rng.integers(0, 50, 400)), np.sort(rng.integers(20, 400, 900))
-    for low, high in pairwise(equal_pairs_of._cuts(a, b, descending=False)):
+    for low, high in pairwise(equal_pairs_of.cuts(a, b, descending=False)):
         for keys, start, stop in ((a, low[0], high[0]), (b, low[1], high[1])):
             assert start <= stop
             assert stop in (0, len(keys)) or keys[stop - 1] != keys[stop]

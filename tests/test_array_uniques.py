@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
+from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.key_types import DTYPES
 
 
 @pytest.mark.parametrize("keep", ["first", "last"])
@@ -50,3 +52,26 @@ def test_fields_and_texts() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(UsageError, match='keep: invalid value \'newest\'; use "first" or "last"'):
         gpumerge_cli.unique([1], keep="newest")  # type: ignore[call-overload]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
+def test_a_gpu_gives_the_same(gpu_backend: Backend, dtype: str, rng: np.random.Generator) -> None:
+    import cupy
+
+    for count, most in ((0, 1), (1, 1), (40, 9), (5000, 100), (300_000, 1), (300_000, 90), (300_000, 1 << 30)):
+        with np.errstate(over="ignore"):
+            array = rng.integers(0, most, count).astype(dtype)
+        if array.dtype.kind == "f":
+            array[array == 0] *= rng.choice([1, -1], int((array == 0).sum())).astype(dtype)
+            array[rng.random(count) < 0.1] = np.nan
+        values = np.arange(count)
+        for keep in ("first", "last"):
+            for descending in (False, True):
+                options: Any = {"keep": keep, "descending": descending, "counts": True}
+                wanted = gpumerge_cli.unique(array, values=values, **options)
+                found = gpumerge_cli.unique(cupy.asarray(array), values=cupy.asarray(values), **options)
+                assert [each.get().tobytes() for each in found] == [each.tobytes() for each in wanted]
+                keys, counts = gpumerge_cli.unique(cupy.asarray(array), **options)
+                assert (counts.get() == wanted[2]).all()
+                assert np.array_equal(keys.get(), wanted[0], equal_nan=array.dtype.kind == "f")

@@ -13,7 +13,7 @@ import pytest
 import gpumerge_cli
 from gpumerge_cli import errors
 
-FUNCTIONS = ("argsort", "is_sorted", "join", "merge", "rank", "rank_of", "sort", "union")
+FUNCTIONS = ("argsort", "asof_join", "diff", "is_sorted", "join", "merge", "rank", "rank_of", "sort", "topk", "union")
 
 
 def test_dir_shows_what_a_star_imports() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpumerge_cli.arrays.interchange import is_cupy
-from gpumerge_cli.arrays.keys import ArrayKeys, keys_in
+from gpumerge_cli.arrays.keys import ArrayKeys
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.equals import Kept
@@ -22,24 +22,40 @@ def counted(found: Any, keys: ArrayKeys | None, threads: int, keep: Kept, *, mov
     items, *values = found if moved else (found,)
     if not is_cupy(items):
         compared = items if keys is None else keys.comparable([items], threads)[0]
-        return _counted(np, items, values, compared, keep)
-    import cupy
-
+        return _counted(items, values, compared, keep)
+    from gpumerge_cli.backends.gpu import access as gpu
     from gpumerge_cli.backends.gpu.streams import calls_on, check_waiting, current_stream
 
     with calls_on(items.device):
         check_waiting(current_stream(), "a call with counts")
-        return _counted(cupy, items, values, items if keys is None else keys_in(items, keys.path), keep)
+        return _counted_on_gpu(gpu.create(items.device.id), items, values, keep)
 
 
-def _counted(xp: Any, items: Any, values: list[Any], compared: Any, keep: Kept) -> tuple[Any, ...]:
+def _counted_on_gpu(backend: Any, items: Any, values: list[Any], keep: Kept) -> tuple[Any, ...]:
+    """See counted. items: sorted numbers or bools, contiguous."""
+    import cupy
+
+    counts = cupy.empty(0, np.int64)
+    if not len(items):
+        return (items, *values, counts)
+    found, first = backend.groups(items)
+    counts = cupy.empty(len(first), np.int64)
+    cupy.subtract(first[1:], first[:-1], out=counts[:-1])
+    counts[-1:] = len(items) - first[-1:]
+    kept = first if keep == "first" else first + (counts - 1)
+    # Equal floats may differ: zeros in their sign, and NaNs.
+    keys = items[kept] if keep == "last" and items.dtype.kind == "f" else found
+    return (keys, *(rows[kept] for rows in values), counts)
+
+
+def _counted(items: Any, values: list[Any], compared: Any, keep: Kept) -> tuple[Any, ...]:
     """See counted. compared: the items' keys, or images of these."""
-    new = xp.ones(len(compared), bool)
+    new = np.ones(len(compared), bool)
     here, ahead = compared[1:], compared[:-1]
     new[1:] = here != ahead
     if compared.dtype.kind in "fmM":  # NaN and NaT do not equal themselves
         new[1:] &= (here == here) | (ahead == ahead)
-    first = xp.flatnonzero(new)
-    counts = xp.diff(xp.append(first, len(compared)))
+    first = np.flatnonzero(new)
+    counts = np.diff(np.append(first, len(compared)))
     kept = first if keep == "first" else first + counts - 1
     return (items[kept], *(rows[kept] for rows in values), counts.astype(np.int64, copy=False))

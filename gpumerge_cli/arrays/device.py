@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from gpumerge_cli.arrays.call import Call
+from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.payload import concatenated, contiguous, gathered, moves_along, readable
 from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
 from gpumerge_cli.backends.gpu import access as gpu
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gpumerge_cli.arrays.asof_pairs import AsofRequest
     from gpumerge_cli.arrays.equal_pairs import How
     from gpumerge_cli.arrays.searching import Side
     from gpumerge_cli.backends.gpu.prepared import PreparedOperation
@@ -76,6 +77,22 @@ class DeviceCall:
             found = self._prepared("argsort") if request == _USUAL else None
             return self.kept(self._ranks(self._runs()[0], request)) if found is None else found
 
+    def argtopk(self, n: int) -> Any:
+        """See gpumerge_cli.argtopk. Waits."""
+        from gpumerge_cli.arrays.device_selection import first_on_device
+        from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+
+        with self.current():
+            check_waiting(current_stream(), "topk")
+            return first_on_device(self._backend, self._runs()[0], self._order, n)
+
+    def topk(self, n: int) -> Any:
+        """See gpumerge_cli.topk. Waits."""
+        ranks = self.argtopk(n)
+        with self.current():
+            rows, [array] = self._rows(), self.call.arrays
+            return array[ranks] if rows is None else (array[ranks], rows[0][ranks])
+
     def first_disorder(self) -> tuple[int, int] | None:
         """The first item that goes before its predecessor: (the number of its array, its index). None without any.
 
@@ -124,6 +141,44 @@ class DeviceCall:
             check_waiting(current_stream(), "join")
             a, b = map(self.images, self.call.arrays)
             return equal_pairs(cupy, a, b, how, descending=False)
+
+    def diff(self, *, multi: bool) -> tuple[Any, Any, Any, Any]:
+        """See gpumerge_cli.diff. Waits."""
+        import cupy
+
+        from gpumerge_cli.arrays.key_pairs import check_unique, diff_of, partners_in_order
+        from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+
+        with self.current():
+            check_waiting(current_stream(), "diff")
+            sides = [self.images(array) for array in self.call.arrays]
+            if not multi:
+                check_unique(cupy, sides)
+            a, b = sides
+            return diff_of(cupy, partners_in_order(cupy, a, b, descending=False), len(b), self._rows())
+
+    def asof_join(self, request: AsofRequest) -> Any:
+        """See gpumerge_cli.asof_join. Waits."""
+        import cupy
+
+        from gpumerge_cli.arrays.asof_pairs import check_groups, grouped, in_one_order, partners
+        from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+
+        with self.current():
+            check_waiting(current_stream(), "asof_join")
+            a, b = self.call.arrays
+            if request.groups is None:
+                return partners(cupy, (a, b), (self.images(a), self.images(b)), None, request)
+            found = grouped(cupy, request.groups, self._argsorted)
+            a, b = (keys[places] for keys, places in zip((a, b), found.places, strict=True))
+            if request.check:
+                check_groups(cupy, (a, b), found)
+            images = in_one_order(cupy, (self.images(a), self.images(b)), found)
+            return found.ungrouped(cupy, partners(cupy, (a, b), images, found.numbers, request))
+
+    @staticmethod
+    def _argsorted(keys: Any) -> Any:
+        return DeviceCall(Call.of([keys], CallOptions())).argsort(_USUAL)
 
     def co_ranks(self, ranks: NDArray[np.int64]) -> Any:
         """See gpumerge_cli.rank."""

@@ -23,14 +23,14 @@ def pairs_by_threads(a: Any, b: Any, how: How, descending: bool, threads: int) -
 
     Each thread joins some of the pieces between cuts, which split no group of equals.
     """
-    cuts = _cuts(a, b, descending)
-    if len(cuts) <= 2:
+    edges = cuts(a, b, descending)
+    if len(edges) <= 2:
         return equal_pairs(np, a, b, how, descending)
 
-    pieces: list[Any] = [()] * (len(cuts) - 1)
+    pieces: list[Any] = [()] * (len(edges) - 1)
 
     def find(number: int) -> None:
-        low, high = cuts[number], cuts[number + 1]
+        low, high = edges[number], edges[number + 1]
         found = equal_pairs(np, a[low[0] : high[0]], b[low[1] : high[1]], how, descending, low)
         pieces[number] = found if isinstance(found, tuple) else (found,)
 
@@ -46,7 +46,7 @@ def pairs_by_threads(a: Any, b: Any, how: How, descending: bool, threads: int) -
     return columns if len(columns) > 1 else columns[0]
 
 
-def _cuts(a: Any, b: Any, descending: bool) -> list[tuple[int, int]]:
+def cuts(a: Any, b: Any, descending: bool) -> list[tuple[int, int]]:
     """The items of `a` and of `b` ahead of each cut: ascending, from none to all.
 
     A cut lies ahead of all items that equal every _PIECE-th item of either array.
@@ -63,7 +63,7 @@ def _cuts(a: Any, b: Any, descending: bool) -> list[tuple[int, int]]:
 
 def equal_pairs(xp: Any, a: Any, b: Any, how: How, descending: bool, first: tuple[int, int] = (0, 0)) -> Any:
     """See gpumerge_cli.join. a, b: keys or images, in arrays of xp. first: the indices of their first items."""
-    low, partners = _partners(xp, a, b, descending)
+    low, partners = partners_of(xp, a, b, descending)
     if how in ("anti", "semi"):
         return _indices(xp, (partners > 0) == (how == "semi"), first[0])
     rows = xp.maximum(partners, 1) if how in ("left", "outer") else partners
@@ -76,11 +76,11 @@ def equal_pairs(xp: Any, a: Any, b: Any, how: How, descending: bool, first: tupl
         right[partners[left] == 0] = _NONE
     left += first[0]
     if how in ("right", "outer"):
-        return _with_lone(xp, (left, right), xp.append(starts, total), _partners(xp, b, a, descending), first[1])
+        return _with_lone(xp, (left, right), xp.append(starts, total), partners_of(xp, b, a, descending), first[1])
     return left, right
 
 
-def _partners(xp: Any, a: Any, b: Any, descending: bool) -> tuple[Any, Any]:
+def partners_of(xp: Any, a: Any, b: Any, descending: bool) -> tuple[Any, Any]:
     """For each item of `a`: the index of its first partner in `b`, or of the item behind; and how many it has."""
     low = search_ranks(xp, [b], a, "left", descending=descending)
     high = search_ranks(xp, [b], a, "right", descending=descending)

@@ -19,6 +19,9 @@ from gpumerge_cli.native.calls import ChunkWork, ChunkWorkers
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
+SELECT_LESS, SELECT_EQUAL = 1, 2
+"""The items that a search by a bound selects: those that go before it, those that equal it. The bits of kernels."""
+
 
 @dataclass(frozen=True)
 class Disorder:

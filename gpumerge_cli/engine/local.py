@@ -40,6 +40,7 @@ from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.order.kinds import Order
 
 _BY_CPU = "auto has the CPU make sets and counts"
+_PLACES_BY_CPU = "auto has the CPU find last items, duplicates and singles"
 _SHORT_LINE = 8
 _FLAG_BYTES = 8
 
@@ -65,7 +66,7 @@ class Local:
             # A device may take a while to start; meanwhile room is taken.
             if not job.operation.selects:  # whose size is known late
                 output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
-            # No GPU has some of the rules for equal items, or has been measured on counts of files.
+            # No GPU has been measured on these rules for equal items, or on counts of files.
             operation = job.operation
             of_cpu = operation.margin is not None or operation.selects or operation.keep_order
             of_cpu = of_cpu or operation.equals.is_for_cpu
@@ -95,9 +96,9 @@ def choice_of(job: Job, inputs: Inputs, nbytes: int) -> Choice:
     """The backends that are to do a merge, a set or a join of `nbytes`. Raises UsageError or DeviceError."""
     on = job.resources
     more = job.operation.equals.groups or job.operation.equals.is_for_cpu or job.operation.margin is not None
-    if more and on.backend == "auto":  # no GPU has been measured on sets of files
+    if more and on.backend == "auto":  # no GPU has been measured on sets, places and counts of files
         chosen = choose("cpu", None, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
-        return replace(chosen, why=by_cpu(job) or _BY_CPU)
+        return replace(chosen, why=by_cpu(job) or (_PLACES_BY_CPU if job.operation.equals.is_for_cpu else _BY_CPU))
     return choose(on.backend, on.devices, inputs.order, nbytes, threads=on.threads, sharing=on.sharing)
 
 

@@ -157,11 +157,11 @@ def by_cpu(job: Job) -> str:
         return made_by_cpu("the first or last items of a sort")
     if job.operation.keep_order:
         return made_by_cpu("outputs in the order of the inputs")
-    if job.operation.equals.is_for_cpu:
-        return made_by_cpu("outputs of last items, duplicates or singles")
     margin = job.operation.margin
     if margin is not None and margin.sums_columns:
         return made_by_cpu("sums")
+    if margin is not None and job.operation.equals.is_for_cpu:
+        return made_by_cpu("counts of last items, duplicates or singles")
     if margin is not None and margin.title is not None:
         return made_by_cpu("columns of sources")
     return made_by_cpu("columns") if margin is not None and margin.count is None else ""

@@ -51,17 +51,26 @@ def is_out_of_order(source: Source, start: int, order: Order, *, unique: bool = 
     return compared < (1 if unique else 0)
 
 
-def first_of_equals(sources: Sequence[Source], chunk: Chunk, order: Order) -> Equals:
-    """Whether the first item of the chunk is written, or an equal one was written before.
+def places_beside(sources: Sequence[Source], chunk: Chunk, order: Order, equals: Equals) -> Equals:
+    """A rule of places for a chunk, whose first and last item may equal items ahead of it and behind it.
 
-    The items before the chunk are those before its ranges, so the last of them is the greatest of their last ones.
+    The items ahead of the chunk are those ahead of its ranges, so the last of them is the greatest of their last ones.
+    The first item behind it is the least of those directly behind its ranges.
     """
     ranges = list(zip(sources, chunk.ranges, strict=True))
     key = key_by(order)
-    before = max((source.item_before(start) for source, (start, _) in ranges if start > 0), key=key, default=None)
-    here = min((source.item_at(start) for source, (start, stop) in ranges if stop > start), key=key, default=None)
-    continues = before is not None and here is not None and not key(before) < key(here)
-    return Equals.FIRST_CONTINUED if continues else Equals.FIRST
+    filled = [(source, low, high) for source, (low, high) in ranges if high > low]
+    if not filled:
+        return equals
+    before = max((source.item_before(low) for source, (low, _) in ranges if low > 0), key=key, default=None)
+    ahead = before is not None and not key(before) < key(min((one.item_at(low) for one, low, _ in filled), key=key))
+    if equals.beside(ahead=False, behind=True) is equals:
+        return equals.beside(ahead=ahead, behind=False)
+    after = min((source.item_at(high) for source, (_, high) in ranges if high < source.size), key=key, default=None)
+    behind = after is not None and not key(max((one.item_before(high) for one, _, high in filled), key=key)) < key(
+        after
+    )
+    return equals.beside(ahead=ahead, behind=behind)
 
 
 def disorder_between(

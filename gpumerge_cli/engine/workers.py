@@ -18,8 +18,8 @@ from gpumerge_cli.engine.steps import (
     check_beginnings,
     disorder_between,
     fault_between,
-    first_of_equals,
     named_sort,
+    places_beside,
     read_chunk,
 )
 from gpumerge_cli.engine.task import Position, Task, TaskResult, UnfinishedError
@@ -226,8 +226,8 @@ class Slot:
             from gpumerge_cli.engine.counted import CountedLines  # whose lines are arrays
 
             return CountedLines(counting, work.margin, work.order)
-        if work.equals is Equals.FIRST:
-            equals = first_of_equals(work.sources, piece, work.order)
+        if work.equals.is_by_place:
+            equals = places_beside(work.sources, piece, work.order, work.equals)
         if isinstance(policy, SortPolicy):
             workspace.sort(policy, equals, by_parts=True)
         else:

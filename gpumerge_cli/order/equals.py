@@ -35,12 +35,23 @@ class Equals(Enum):
 
     ALL = 0
     FIRST = FIRST
-    FIRST_CONTINUED = FIRST | CONTINUED
-    """As FIRST, but items that equal the chunk's first one went out before."""
     LAST = SINGLE | LAST_OF
     DUPLICATES = FIRST_OF
     ALL_DUPLICATES = FIRST_OF | INNER | LAST_OF
     SINGLES = SINGLE
+    # The same for a chunk whose first item equals one ahead of it, whose last item equals one behind it, or both. Only
+    # those that differ from the plain rule: see `beside`.
+    FIRST_CONTINUED = FIRST | CONTINUED
+    LAST_FOLLOWED = LAST | FOLLOWED
+    DUPLICATES_CONTINUED = DUPLICATES | CONTINUED
+    DUPLICATES_FOLLOWED = DUPLICATES | FOLLOWED
+    DUPLICATES_AMID = DUPLICATES | CONTINUED | FOLLOWED
+    ALL_DUPLICATES_CONTINUED = ALL_DUPLICATES | CONTINUED
+    ALL_DUPLICATES_FOLLOWED = ALL_DUPLICATES | FOLLOWED
+    ALL_DUPLICATES_AMID = ALL_DUPLICATES | CONTINUED | FOLLOWED
+    SINGLES_CONTINUED = SINGLES | CONTINUED
+    SINGLES_FOLLOWED = SINGLES | FOLLOWED
+    SINGLES_AMID = SINGLES | CONTINUED | FOLLOWED
     UNION = SET | EQUAL | ONLY_A | ONLY_B
     INTERSECT = SET | EQUAL
     DIFFERENCE = SET | ONLY_A
@@ -70,8 +81,29 @@ class Equals(Enum):
 
     @property
     def is_for_cpu(self) -> bool:
-        """Whether only the CPU carries it out: rules for the places of equal items, but for FIRST."""
-        return bool(self.value & BY_PLACE) and self.value & BY_PLACE != FIRST
+        """Whether `auto` has the CPU carry it out: rules of places but FIRST, which were not measured on a GPU."""
+        return self.is_by_place and self.value & BY_PLACE != FIRST
+
+    @property
+    def is_by_place(self) -> bool:
+        """Whether it is a rule for the places of equal items in their group, as FIRST is."""
+        return bool(self.value & BY_PLACE)
+
+    @property
+    def is_continued(self) -> bool:
+        """Whether the chunk's first item equals one ahead of the chunk."""
+        return bool(self.value & CONTINUED)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether the chunk's last item equals one behind the chunk."""
+        return bool(self.value & FOLLOWED)
+
+    def beside(self, *, ahead: bool, behind: bool) -> Equals:
+        """A rule of places, for a chunk whose first or last item equals a neighbour outside of it."""
+        place = self.value & BY_PLACE
+        minds = {FIRST: CONTINUED, SINGLE | LAST_OF: FOLLOWED}.get(place, CONTINUED | FOLLOWED)
+        return Equals(place | minds & (CONTINUED * ahead | FOLLOWED * behind))
 
     @property
     def is_set(self) -> bool:

@@ -78,6 +78,12 @@ int64_t with_keys(const OrderSpec& order, const LaunchSpec& launch, int64_t thre
     });
 }
 
+int64_t smallest(int64_t x, int64_t y, int64_t z)
+{
+    const int64_t both = x < y ? x : y;
+    return both < z ? both : z;
+}
+
 }  // namespace
 
 Workspace* gm_open(const OrderSpec* order, int64_t capacity, int64_t threads)
@@ -216,6 +222,52 @@ int64_t gm_sort_ranks(const OrderSpec* order, const LaunchSpec* launch, const un
         const Aligned aligned(items, count * order->width, order->width);
         with_aligned(reinterpret_cast<Byte*>(ranks), count * 8, 8,
             [&](Byte* to) { sort_key_ranks(merging, aligned.data(), count, reinterpret_cast<int64_t*>(to)); });
+    });
+}
+
+int64_t gm_select(const OrderSpec* order, const unsigned char* items, int64_t count, const unsigned char* bound,
+    int64_t selects, int64_t* indices, int64_t room, int64_t* found, int64_t threads)
+{
+    return guarded([&] {
+        const Aligned aligned(items, count * order->width, order->width);
+        const KeyFunctions& keys = *key_functions(*order);
+        const Team team(static_cast<int>(threads));
+        // The first part writes to the output itself. Others write to memory of their own, as far as a part may need it: parts
+        // are as many as the team's threads, or else shorter than two times LEAST.
+        constexpr int64_t LEAST = 1 << 16;
+        const int64_t each = smallest(count / team.size() + 2 * LEAST, room, count);
+        const int64_t most = smallest(count / LEAST, team.size(), count);
+        std::vector<Room<int64_t>> rooms(static_cast<size_t>(most));
+        for (int64_t part = 1; part < most; ++part) rooms[static_cast<size_t>(part)].reserve(static_cast<size_t>(each));
+        std::vector<int64_t> counts(static_cast<size_t>(team.size()));
+        const int parts = team.share(count, LEAST, [&](int64_t first, int64_t last, int part) {
+            int64_t* const to = part == 0 ? indices : rooms[static_cast<size_t>(part)].data();
+            counts[static_cast<size_t>(part)] =
+                keys.select(aligned.data(), first, last, bound, selects, to, part == 0 ? room : each);
+        });
+        *found = 0;
+        for (int part = 0; part < parts; ++part) {
+            const int64_t here = counts[static_cast<size_t>(part)], kept = smallest(here, room - *found, here);
+            if (part > 0 && kept > 0)
+                std::memcpy(indices + *found, rooms[static_cast<size_t>(part)].data(), static_cast<size_t>(kept * 8));
+            *found += here;
+        }
+        return DONE;
+    });
+}
+
+int64_t gm_asof(const OrderSpec* order, const ArrayAsofSpec* spec, int64_t* indices, int64_t threads)
+{
+    return guarded([&] {
+        const Aligned a(spec->a, spec->a_count * order->width, order->width);
+        const Aligned b(spec->b, spec->b_count * order->width, order->width);
+        ArrayAsofSpec aligned = *spec;
+        aligned.a = a.data();
+        aligned.b = b.data();
+        const KeyFunctions& keys = *key_functions(*order);
+        const Team team(static_cast<int>(threads));
+        team.share(spec->a_count, 1 << 14, [&](int64_t first, int64_t last, int) { keys.asof(aligned, first, last, indices); });
+        return DONE;
     });
 }
 

@@ -53,6 +53,17 @@ enum PathShape { CHAINS = 4 };   /* the merges that PATH does at once, and so th
 enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, SORT_RECURSIVE = 3, SORT_RADIX = 4 };
 enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4, COLUMNS_APART = 5,
     GROUPS = 6 };
+enum Selects { SELECT_LESS = 1, SELECT_EQUAL = 2 };
+/* An as-of join of sorted keys, not of float16. a, b: the items, a_count and b_count of them. direction: an AsofDirection. An item of A
+ * has as its partner the last item of B that is not greater, the first one that is not less, or the nearer one of both, the former
+ * if they are equally near. NaN and NaT have no partners. limit: the largest distance of partners, as an unsigned integer for integers
+ * and dates, and as the bits of a double for floats. a_groups, b_groups: null, or a number for each item. Both sides are then
+ * sorted by these first, and partners have the same one. */
+struct ArrayAsofSpec {
+    const unsigned char *a, *b;
+    const int64_t *a_groups, *b_groups;
+    int64_t a_count, b_count, direction, limit;
+};
 
 /* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
  * first and that only the second holds; these texts lie in `text`, one behind the other, and equal, only_a and only_b are
@@ -561,6 +572,12 @@ int64_t gm_sort_array(const struct OrderSpec* order, const struct LaunchSpec* la
 /* ranks[k] becomes the index of the item that is k-th in stable order. */
 int64_t gm_sort_ranks(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* items, int64_t count,
     int64_t* ranks, int64_t threads);
+/* Finds the items that go before the item at `bound` or equal it, as `selects` says: a sum of Selects. *found becomes their number,
+ * and `indices` holds the indices of the first `room` of them, which ascend. */
+int64_t gm_select(const struct OrderSpec* order, const unsigned char* items, int64_t count, const unsigned char* bound,
+    int64_t selects, int64_t* indices, int64_t room, int64_t* found, int64_t threads);
+/* Finds the partner of each item of A in B: indices[i] becomes its index, or -1. */
+int64_t gm_asof(const struct OrderSpec* order, const struct ArrayAsofSpec* spec, int64_t* indices, int64_t threads);
 /* The first index whose item goes before the one ahead of it, or -1. strict: or equals it. */
 int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict);
 

@@ -195,10 +195,14 @@ int64_t sift(const Byte* bytes, int64_t count, const Byte* bound, bool last, boo
     if (equals) return sifted<false, true>(items, count, limit, items_at(out), room, kept);
     return sifted<false, false>(items, count, limit, items_at(out), room, kept);
 }
+
+#include "keys_asof.hpp"
+#include "keys_select.hpp"
 }  // namespace
 
 #define NAME_OF(bits, kind, descending) key_functions_##bits##_##kind##_##descending
 #define NAME(bits, kind, descending) NAME_OF(bits, kind, descending)
 extern const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING);
 const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {
-    co_rank_of, merge, first_disorder, drop_equals, keep_places, count_equals, walk, walk_cut_at, images, bound, sift};
+    co_rank_of, merge, first_disorder, drop_equals, keep_places, count_equals, walk, walk_cut_at, images, bound, sift,
+    select, asof};

@@ -7,7 +7,9 @@
 
 #include <cuda_fp16.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <new>
 
 typedef ANCHOR_KEY Key;
 
@@ -20,5 +22,21 @@ typedef std::uint64_t Payload;
 #else
 typedef std::uint32_t Payload;
 #endif
+
+// For Thrust: hands out pieces of the room, one behind the other.
+struct Room {
+    typedef char value_type;
+    char *at, *end;
+
+    char* allocate(std::ptrdiff_t bytes)
+    {
+        char* const piece = at;
+        at += (bytes + 255) / 256 * 256;
+        if (at > end) throw std::bad_alloc();
+        return piece;
+    }
+
+    void deallocate(char*, std::size_t) {}
+};
 
 extern "C" const char* cccl_error(int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); }

@@ -8,25 +8,7 @@
 #include <thrust/set_operations.h>
 #include <thrust/system/cuda/execution_policy.h>
 
-#include <cstddef>
 #include <exception>
-#include <new>
-
-// Hands out pieces of the room, one behind the other.
-struct Room {
-    typedef char value_type;
-    char *at, *end;
-
-    char* allocate(std::ptrdiff_t bytes)
-    {
-        char* const piece = at;
-        at += (bytes + 255) / 256 * 256;
-        if (at > end) throw std::bad_alloc();
-        return piece;
-    }
-
-    void deallocate(char*, std::size_t) {}
-};
 
 // which: 0 union, 1 intersection, 2 difference, 3 symmetric difference. *count, in host memory, becomes the number of items.
 extern "C" int cccl_set(

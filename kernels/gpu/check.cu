@@ -1,5 +1,6 @@
-// Finds the first disorder of a run, or any, the first line with an invalid key, and the items that differ from the item ahead of them.
+// Finds the first disorder of a run, or any, the first line with an invalid key, and the items that a rule for equals keeps.
 #include "../corank.cuh"
+#include "../places.cuh"
 #include "sizes.cuh"
 
 // Lowers *first to the least base + i for which run[i] goes before run[i - 1] or, with `strict`, does not go after it. All
@@ -53,14 +54,21 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) check_values(
 
 #endif
 
-// differs[i] becomes 1 where items[i] goes after items[i - 1] in the sorted items, else 0; differs[0] becomes `first`.
+// keeps[i] becomes 1 where `equals`, a rule of places, keeps items[i] of the sorted items, else 0. An item is compared with a
+// neighbour only if that decides anything.
 // Any grid: threads stride over the items.
-extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) mark_first(
-    const Item* items, long long count, long long first, unsigned char* differs,
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK_SIZE) mark_places(
+    const Item* items, long long count, long long equals, unsigned char* keeps,
     const unsigned char* text, const long long* starts)
 {
     const Lines lines{text, starts};
+    const Equals rule = static_cast<Equals>(equals);
+    const bool by_ahead = stays(rule, false, false) != stays(rule, true, false) || stays(rule, false, true) != stays(rule, true, true);
+    const bool by_behind = stays(rule, false, false) != stays(rule, false, true) || stays(rule, true, false) != stays(rule, true, true);
     const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
-    for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
-        differs[i] = i == 0 ? first != 0 : before(items[i - 1], items[i], lines);
+    for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+        const bool ahead = i == 0 ? (rule & CONTINUED) != 0 : by_ahead && !before(items[i - 1], items[i], lines);
+        const bool behind = i + 1 == count ? (rule & FOLLOWED) != 0 : by_behind && !before(items[i], items[i + 1], lines);
+        keeps[i] = static_cast<unsigned char>(stays(rule, ahead, behind));
+    }
 }

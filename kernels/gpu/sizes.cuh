@@ -13,12 +13,16 @@ constexpr int JOINED_RUNS = 240;  // of a launch of join_runs.cu: 3,840 bytes of
 constexpr int JOINED_STRETCH = 32768;  // bytes that a block of join_runs.cu copies
 constexpr int BYTES_PER_THREAD = 16;  // of text, in rows.cu and text.cu
 constexpr int STATIC_SHARED = 2048;  // of the variables that a kernel has beside dynamic shared memory, or more
+constexpr int GROUPING_TURNS = 16;  // items of a thread, in groups.cu
+constexpr int GROUPING_BYTES = 128;  // of what the threads of a block of groups.cu share, or more
 constexpr int SUMMED = 16;  // numbers that a thread of text.cu adds up
 
 // Threads of a block.
 constexpr int JOINING_THREADS = 256;   // join_runs.cu
 constexpr int VALUES_THREADS = 128;    // merge_values.cu
 constexpr int COUNTING_THREADS = 512;  // count_digits.cu
+constexpr int SELECTING_THREADS = 256;  // select.cu
+constexpr int GROUPING_THREADS = 256;   // groups.cu
 
 // partition.cu, for two runs and for more: threads of a block, and edges from one mark to the next.
 constexpr int PARTITION_THREADS_OF_TWO = 64;

@@ -14,7 +14,7 @@ import pytest
 from gpumerge_cli.backends.gpu.team_interface import ExchangePlan
 from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest, SortRequest
-from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.equals import SINGLE, Equals
 from gpumerge_cli.order.kinds import Order
 from tests import needs
 from tests.backends.team import PAIRS, PLANS
@@ -38,6 +38,7 @@ def numbers(request: pytest.FixtureRequest, gpu_backend: object) -> tuple[int, .
     return found[0]
 
 
+PLACES = [Equals.FIRST, Equals.LAST, Equals.DUPLICATES, Equals.ALL_DUPLICATES, Equals.SINGLES]
 ORDERS = [
     Order.of("int32"),
     Order.of("float32", descending=True),
@@ -61,13 +62,14 @@ def test_devices_sort_as_numpy_does(rng: np.random.Generator, numbers: tuple[int
     for count in (0, 1, 3, 1000, 70_001):
         for plan in (None, *PLANS):
             for request in (SortRequest("auto"), SortRequest("merge")):
-                for equals in (Equals.ALL, Equals.FIRST):
+                for equals in (Equals.ALL, PLACES[rng.integers(len(PLACES))]):
                     data = rng.integers(0, 256 if rng.random() < 0.5 else 2, count * size).astype(np.uint8)
                     keys = order.image(order.keys(data))
                     ranks = np.argsort(keys, kind="stable")
-                    if not equals.keeps_all:
-                        ahead = np.concatenate(([True], keys[ranks][1:] != keys[ranks][:-1]))[:count]
-                        ranks = ranks[ahead]
+                    if equals.is_by_place and count:
+                        same = keys[ranks][1:] == keys[ranks][:-1]
+                        ahead, behind = np.concatenate([[False], same]), np.concatenate([same, [False]])
+                        ranks = ranks[(equals.value // SINGLE >> (ahead + 2 * behind) & 1).astype(bool)]
                     expected = data.reshape(-1, size)[ranks].tobytes()
                     policy = backend.resolve_sort(request, order, len(data))
                     spread = Spread(DeviceTeam(backend._devices), order, len(data), backend.limits, plan)

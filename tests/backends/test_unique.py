@@ -1,16 +1,18 @@
-"""Only the first of several equal items goes out, on every backend."""
+"""Only the first of several equal items goes out, or those at other places among them, on every backend."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis.strategies import sampled_from
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.launch import LaunchRequest
-from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.equals import SINGLE, Equals
 from gpumerge_cli.order.kinds import Order
 from tests.oracles import first_keys, first_lines, merged_keys, number_of, same_bits
 from tests.strategies import as_text, key_runs, line_runs
@@ -57,6 +59,44 @@ def test_lines(backend: Backend, case: Any) -> None:
         data, dropped = unique_merge(backend, order, list(map(as_text, runs)), equals)
         assert data == as_text(there)
         assert dropped == len(merged) - len(there)
+
+
+PLACES = [rule for rule in Equals if rule.is_by_place]
+
+
+def kept(equals: Equals, same: list[bool]) -> list[int]:
+    """The indices that a rule of places keeps. same: whether each item but the first one equals the one ahead of it."""
+    known = [equals.is_continued, *same, equals.is_followed]
+    return [at for at, (x, y) in enumerate(pairwise(known)) if equals.value // SINGLE >> (x + 2 * y) & 1]
+
+
+@settings(max_examples=150)
+@given(case=key_runs(most_runs=4), equals=sampled_from(PLACES))
+def test_places_of_keys(backend: Backend, case: Any, equals: Equals) -> None:
+    runs, descending = case
+    order = Order.of(runs[0].dtype, descending=descending)
+    merged = merged_keys(runs, descending=descending)
+    images = order.image(merged)
+    there = merged[kept(equals, (images[1:] == images[:-1]).tolist())] if len(merged) else merged
+    data, dropped = unique_merge(backend, order, [run.tobytes() for run in runs], equals)
+    assert same_bits(np.frombuffer(data, runs[0].dtype), there)
+    assert dropped == len(merged) - len(there)
+
+
+@settings(max_examples=100)
+@given(case=line_runs(most_runs=3), equals=sampled_from(PLACES))
+def test_places_of_lines(backend: Backend, case: Any, equals: Equals) -> None:
+    runs, numeric, descending = case
+    if numeric:
+        runs = [sorted(run, key=number_of, reverse=descending) for run in runs]
+    order = Order.lines(numeric=numeric, descending=descending, stable=True)
+    lines = [line for run in runs for line in run]
+    merged = sorted(lines, key=number_of if numeric else None, reverse=descending)
+    same = [number_of(x) == number_of(y) if numeric else x == y for x, y in pairwise(merged)]
+    there = [merged[at] for at in kept(equals, same)] if merged else []
+    data, dropped = unique_merge(backend, order, list(map(as_text, runs)), equals)
+    assert data == as_text(there)
+    assert dropped == len(merged) - len(there)
 
 
 @pytest.mark.parametrize("order", [Order.of("int32"), Order.lines()])

@@ -104,6 +104,19 @@ def first_disorder(items: Array, order: Order, strict: bool, shift: int = 0) -> 
     return int(library().gm_first_disorder(spec_of(order), given.address, len(items), strict))
 
 
+def selected(
+    items: Array, order: Order, bound: Array, selects: int, room: int, threads: int, shift: int = 0
+) -> tuple[Array, int]:
+    """(the first `room` indices of selected items, the number of all)."""
+    given, edge = Guarded(items, shift=shift), Guarded(bound, shift=shift)
+    out, found = Guarded(np.dtype(np.int64), room), ctypes.c_int64()
+    arguments = (spec_of(order), given.address, len(items), edge.address, selects, out.address, room)
+    assert library().gm_select(*arguments, ctypes.byref(found), threads) == 0
+    given.judge()
+    out.judge()
+    return out.items[: found.value], found.value
+
+
 @contextmanager
 def workspace(order: Order, runs: Sequence[Array], threads: int = 1) -> Iterator[Any]:
     """A workspace that the runs are uploaded to."""

@@ -184,6 +184,23 @@ def falls(items: Array, order: Order, strict: bool) -> Array:
     return np.flatnonzero(image[1:] <= image[:-1] if strict else image[1:] < image[:-1]) + 1
 
 
+def test_selected_items(order: Order, chance: random.Random) -> None:
+    """Few and many items by a bound, also if there is no room for all, by threads that share one array."""
+    for count in (0, 1, 255, 256, 257, 1000, 140_000, 190_000):
+        some = keys(order, min(count, 1000), chance)
+        items = np.resize(some, count)
+        bound = items[count // 2 : count // 2 + 1] if count else np.zeros(1, order.dtype)
+        images, edge = order.image(items), order.image(bound)
+        for selects, wanted in ((1, images < edge), (2, images == edge), (3, images <= edge)):
+            indices = np.flatnonzero(wanted)
+            room = chance.choice([0, 1, len(indices), count, max(len(indices) - 300, 0)])
+            found, total = lib.selected(
+                items, order, bound, selects, room, chance.choice([1, 3]), chance.choice([0, 1])
+            )
+            assert total == len(indices)
+            assert np.array_equal(found, indices[:room])
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_first_disorder(order: Order, strict: bool, chance: random.Random) -> None:
     for _ in range(ROUNDS):

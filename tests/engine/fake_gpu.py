@@ -21,7 +21,7 @@ from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.source import lines_order, moves_rows
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.launch import LaunchRequest
-from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.equals import SINGLE, Equals
 from gpumerge_cli.order.kinds import Order
 from tests import needs
 from tests.fake_kernels import memory
@@ -169,6 +169,17 @@ class FakeChecks:
         faults = (at for at in range(lines) if is_at_fault(self._order.text, item_of(self._order, text, at)))
         memory(first, 8).view(np.uint64)[0] = next(faults, np.iinfo(np.uint64).max)
         return []
+
+    def keep(self, items: tuple[int, int], equals: Equals, text: tuple[int, int] = (0, 0)) -> int:
+        address, count = items
+        size = item_bytes(self._order)
+        found = memory(address, count * size).reshape(-1, size)
+        keys = keys_of(self._order, found, text)
+        same = [equals.is_continued, *(not first < second for first, second in pairwise(keys)), equals.is_followed]
+        kept = [at for at in range(count) if equals.value // SINGLE >> (same[at] + 2 * same[at + 1]) & 1]
+        found[: len(kept)] = found[kept]
+        found[len(kept) :] = 0x5A
+        return len(kept)
 
     def count_equals(self, items: tuple[int, int], text: tuple[int, int] = (0, 0)) -> Any:
         address, count = items

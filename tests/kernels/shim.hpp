@@ -156,11 +156,13 @@ inline long long __shfl_up_sync(unsigned, long long value, int lanes, int)
 }
 
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
 
 // bits: not 0.
 inline int __clz(int bits) { return __builtin_clz(static_cast<unsigned>(bits)); }
 
 inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
+inline int __ffsll(long long bits) { return __builtin_ffsll(bits); }
 
 template <typename T>
 T atomicAdd(T* address, T value)

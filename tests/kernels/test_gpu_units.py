@@ -108,7 +108,7 @@ def test_the_kernel_that_finds_equal_items(order: Order, compiled: Compiled) -> 
     for chosen in (policy.resolve(LaunchRequest(), order, TUNED_ON), resolve_sort(SortRequest(), order, TUNED_ON, 0)):
         without = set(compiled.ahead(order, chosen, 5000))
         compiled.launched.clear()
-        launching.queue(checking.Checks(module.Kernels(0, order, TUNED_ON)).firsts((0, 5000), False, 0), 0)
+        launching.queue(checking.Checks(module.Kernels(0, order, TUNED_ON)).places((0, 5000), Equals.FIRST, 0), 0)
         assert compiled.ahead(order, chosen, 5000, equals=Equals.FIRST) == without | compiled.launched
 
 

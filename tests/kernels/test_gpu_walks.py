@@ -16,7 +16,7 @@ from gpumerge_cli.backends.gpu import checking, walks
 from gpumerge_cli.backends.gpu.folding import Folds
 from gpumerge_cli.backends.gpu.policy import item_bytes, partition_stretch
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.order.equals import Equals
+from gpumerge_cli.order.equals import CONTINUED, FOLLOWED, SINGLE, Equals
 from gpumerge_cli.order.kinds import Order
 from tests.fake_kernels import STREAM, memory, put_on_host
 
@@ -113,11 +113,14 @@ def test_equals_are_counted(
 
         def ready(self, name: str, threads: int, *, file: str) -> Any:
             def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
-                address, items, first, differs, text, starts = given
+                address, items, rule, keeps, text, starts = given
                 assert (name, file, address, items, text, starts) == (
-                    "mark_first", "check.cu", there.ctypes.data, count, 3, 4
+                    "mark_places", "check.cu", there.ctypes.data, count, 3, 4
                 )  # fmt: skip
-                memory(differs, items)[:] = np.diff(groups, prepend=-1 if first else groups[0]) != 0
+                same = np.diff(groups) == 0
+                ahead = np.concatenate([[bool(rule & CONTINUED)], same])
+                behind = np.concatenate([same, [bool(rule & FOLLOWED)]])
+                memory(keeps, items)[:] = rule // SINGLE >> (ahead + 2 * behind) & 1
 
             return launch
 
@@ -133,8 +136,12 @@ def test_equals_are_counted(
     assert np.array_equal(there[: len(firsts)], before[firsts])
     if count:
         there[:] = before
-        assert checks.keep_first((there.ctypes.data, count), False, (3, 4)) == len(firsts)
+        assert checks.keep((there.ctypes.data, count), Equals.FIRST, (3, 4)) == len(firsts)
         assert np.array_equal(there[: len(firsts)], before[firsts])
         there[:] = before
-        assert checks.keep_first((there.ctypes.data, count), True, (3, 4)) == len(firsts) - 1
+        assert checks.keep((there.ctypes.data, count), Equals.FIRST_CONTINUED, (3, 4)) == len(firsts) - 1
         assert np.array_equal(there[: len(firsts) - 1], before[firsts[1:]])
+        there[:] = before
+        lasts = firsts + numbers - 1
+        assert checks.keep((there.ctypes.data, count), Equals.LAST_FOLLOWED, (3, 4)) == len(lasts) - 1
+        assert np.array_equal(there[: len(lasts) - 1], before[lasts[:-1]])

@@ -17,12 +17,14 @@ pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 from gpumerge_cli.backends.gpu import module
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
+from gpumerge_cli.backends.gpu.grouping import Grouping
 from gpumerge_cli.backends.gpu.launching import Launch, Step, copy, zeros
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.policy import for_columns, resolve
 from gpumerge_cli.backends.gpu.radix import SortByDigits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort
+from gpumerge_cli.backends.gpu.selecting import DeviceSelection
 from gpumerge_cli.backends.gpu.sort_policy import pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import Sort
 from gpumerge_cli.backends.gpu.source import compiler_options, flatten
@@ -87,9 +89,25 @@ def others() -> Iterator[Iterable[Step]]:
         walk = Walk(kernels(KEYS if columns is None else columns.order), Equals.UNION, columns)
         yield walk.steps([(0, SOME)] * 2, (0, MANY), ([0, 0], 1), room, NO_TEXT, 0)
     checks = Checks(kernels(KEYS))
-    yield from (checks.order((0, SOME), 0, 0), checks.any_disorder(0, SOME, 0), checks.firsts((0, SOME), True, 0))
+    yield from (
+        checks.order((0, SOME), 0, 0),
+        checks.any_disorder(0, SOME, 0),
+        checks.places((0, SOME), Equals.LAST, 0),
+    )
+    yield Grouping(kernels(KEYS)).steps((0, SOME), 0, 0, room, 0)
+    found = DeviceSelection(_Keys(), kernels(KEYS))
+    yield found.sample_step(0, FEW), found.select_step(5, SOME, 3, (0, FEW), 0)
     for order in (Order.lines(), Order.records(100, 0, 10)):
         yield TextKernels(kernels(order)).steps(10**6, room)
+
+
+class _Keys:
+    """A CuPy array, as far as launches ask for it."""
+
+    data = SimpleNamespace(ptr=1 << 40)
+
+    def __len__(self) -> int:
+        return SOME
 
 
 def declared(unit: Unit) -> dict[str, int]:

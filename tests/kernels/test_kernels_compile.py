@@ -67,6 +67,13 @@ def test_lines_on_every_architecture(architecture: int) -> None:
             compile_for(architecture, file, compiler_options(order_macros(Order.lines(order))))
 
 
+@pytest.mark.parametrize("order", ordered(KEY_ORDERS))
+def test_searches_in_arrays(order: Order) -> None:
+    for architecture in (75, 90, 120):
+        for file in ("select.cu", "groups.cu"):
+            compile_for(architecture, file, compiler_options(order_macros(order)))
+
+
 @pytest.mark.parametrize("architecture", SOME)
 def test_text_on_every_architecture(architecture: int) -> None:
     compile_for(architecture, "text.cu", compiler_options(text_macros()))

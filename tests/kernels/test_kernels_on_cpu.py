@@ -25,6 +25,7 @@ from kernel_shim import (
 
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.formats.record_options import Key, order_of
+from gpumerge_cli.order.equals import SINGLE, Equals
 from gpumerge_cli.order.kinds import KeyOrder, Order, TextOrder
 from tests.line_orders import LINE_ORDERS
 from tests.linekeys import item_key
@@ -78,6 +79,7 @@ OTHERS = [
 """For thorough runs: other widths and directions of the same code."""
 SHAPES = [(2, 2, 4, 2), (2, 1, 4, 3), (4, 3, 8, 1), (3, 2, 16, 2), (1, 5, 3, 4)]
 """Threads, items a thread, tile and blocks."""
+PLACES = [rule for rule in Equals if rule.is_by_place]
 SKEWS = [(0, 0, 0), (1, 0, 3), (3, 2, 1), (0, 1, 0)]
 
 
@@ -189,9 +191,9 @@ def test_checks_and_marks_records(checked: Program) -> None:
             skews = SKEWS[turn % len(SKEWS)]
             cases.append(Case(number, "rows_check", a.tobytes(), b.tobytes(), first.to_bytes(8, "little"), skews=skews))
             if len(a):
-                images = order.image(order.keys(a.reshape(-1)))
-                differs = bytes([turn % 2, *(images[1:] != images[:-1]).tolist()])
-                cases.append(Case(number, "rows_mark", a.tobytes(), b"", differs, n=turn % 2, skews=skews))
+                images, rule = order.image(order.keys(a.reshape(-1))), PLACES[turn % len(PLACES)]
+                keeps = kept_by(rule, images[1:] == images[:-1])
+                cases.append(Case(number, "rows_mark", a.tobytes(), b"", keeps, n=rule.value, skews=skews))
     passes(checked, cases)
 
 
@@ -306,30 +308,35 @@ def test_check_finds_the_first_disorder_of_lines(checked: Program) -> None:
     passes(checked, cases)
 
 
-def test_marks_the_first_of_equals(checked: Program) -> None:
+def kept_by(rule: Equals, same: Any) -> bytes:
+    """Whether a rule of places keeps each item. same: whether each one but the first equals the one ahead of it."""
+    known = [rule.is_continued, *same, rule.is_followed]
+    return bytes(rule.value // SINGLE >> (ahead + 2 * behind) & 1 for ahead, behind in pairwise(known))
+
+
+def test_marks_the_places_of_equals(checked: Program) -> None:
     cases = []
     for number, variant in enumerate(checked.variants):
         order = variant.order
         if order.is_rows or variant in PATHS + OTHER_PATHS:
             continue
         for turn, (_, run, _) in enumerate(key_pairs(order, seed=7)):
-            images = order.image(run)
-            differs = np.ones(len(run), np.uint8)
-            differs[1:] = images[1:] != images[:-1]
-            differs[:1] = turn % 2
-            cases.append(Case(number, "mark", run.tobytes(), b"", differs.tobytes(), len(run), turn % 2))
+            images, rule = order.image(run), PLACES[(turn + 3 * number) % len(PLACES)]
+            keeps = kept_by(rule, images[1:] == images[:-1])
+            cases.append(Case(number, "mark", run.tobytes(), b"", keeps[: len(run)], len(run), rule.value))
     passes(checked, cases)
 
 
 @pytest.mark.thorough
-def test_marks_the_first_of_equal_lines(checked: Program) -> None:
+def test_marks_the_places_of_equal_lines(checked: Program) -> None:
     cases = []
     for number, order in line_orders(checked):
-        for _, a, b in line_pairs(order, seed=8):
+        for turn, (_, a, b) in enumerate(line_pairs(order, seed=8)):
             lines = sorted(a + b, key=partial(key_of_line, order))
             keys = [key_of_line(order, line) for line in lines]
-            differs = bytes(at == 0 or keys[at - 1] < keys[at] for at in range(len(keys)))
-            cases.append(Case(number, "rows_mark", b"".join(lines), b"", differs, n=1, text=order.text))
+            rule = PLACES[turn % len(PLACES)]
+            keeps = kept_by(rule, [not ahead < here for ahead, here in pairwise(keys)])[: len(keys)]
+            cases.append(Case(number, "rows_mark", b"".join(lines), b"", keeps, n=rule.value, text=order.text))
     passes(checked, cases)
 
 

@@ -181,14 +181,14 @@ static unsigned long long first_fault(long long count, const unsigned char* text
 
 // Flags start out as 2, so that one that is not written shows.
 static std::string marks(
-    const void* items, long long count, long long first, const unsigned char* text, const long long* starts)
+    const void* items, long long count, long long equals, const unsigned char* text, const long long* starts)
 {
-    std::string differs(count, 2);
+    std::string keeps(count, 2);
     shim::launch(2, 3, 0, [&] {
         using namespace check;
-        mark_first((const Item*)items, count, first, (unsigned char*)differs.data(), text, starts);
+        mark_places((const Item*)items, count, equals, (unsigned char*)keeps.data(), text, starts);
     });
-    return differs;
+    return keeps;
 }
 #endif
 

@@ -155,6 +155,22 @@ class CpuBackend:
         check_status(self._library.gm_combine_arrays(*arguments, out.ctypes.data, ctypes.byref(kept), threads))
         return kept.value
 
+    def select(
+        self, items: Any, order: Order, bound: Any, selects: int, room: int, *, threads: int = 1
+    ) -> tuple[Any, int]:
+        """Find the items that go before another one or equal it: a sum of SELECT_LESS and SELECT_EQUAL.
+
+        items: 1-D and contiguous, of the order's dtype, in any order. bound: an array of the one item. Returns the
+        int64 indices of the first `room` of them, ascending, and the number of all.
+        """
+        import numpy as np
+
+        indices, found = np.empty(min(room, len(items)), np.int64), ctypes.c_int64()
+        arguments = (order_spec(order), items.ctypes.data, len(items), bound.ctypes.data, selects)
+        to = (indices.ctypes.data, len(indices), ctypes.byref(found))
+        check_status(self._library.gm_select(*arguments, *to, threads))
+        return indices[: found.value], found.value
+
     def first_disorder(self, run: Any, order: Order) -> int | None:
         index = self._library.gm_first_disorder(order_spec(order), run.ctypes.data, len(run), 0)
         return None if index < 0 else index

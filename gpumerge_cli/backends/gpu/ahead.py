@@ -54,7 +54,7 @@ def _steps(
     else:
         yield from _merge(kernels, policy, items)
     if not equals.keeps_all and not equals.is_set:
-        yield from checks.firsts(everything, False, _OUT)
+        yield from checks.places(everything, equals, _OUT)
 
 
 def _merge(kernels: Kernels, policy: LaunchPolicy, items: int) -> Iterable[Step]:

@@ -14,11 +14,13 @@ from gpumerge_cli.backends.gpu.baselines import versions
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.failures import device_errors
 from gpumerge_cli.backends.gpu.folding import set_policy
+from gpumerge_cli.backends.gpu.grouping import grouping_of
 from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, reason_for_digits
 from gpumerge_cli.backends.gpu.module import Kernels, gpu_kernels
 from gpumerge_cli.backends.gpu.prepared import PreparedCall, PreparedOperation, prepare
 from gpumerge_cli.backends.gpu.radix import PairAddresses, sort_by_digits
+from gpumerge_cli.backends.gpu.selecting import DeviceSelection
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
@@ -34,7 +36,7 @@ from gpumerge_cli.extents import Target
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest, SortPolicy, SortRequest
 from gpumerge_cli.native.calls import ChunkWork
 from gpumerge_cli.order.equals import Equals
-from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.workspace import GpuWorkspace
@@ -245,6 +247,21 @@ class GpuBackend:
         sort = sort_by_digits(self._kernels(records), pairs=True)
         run, rooms = (items.data.ptr, items.size), (buffers[0].data.ptr, buffers[1].data.ptr)
         queue(sort.steps(run, rooms, scratch, ends), current_stream())
+
+    def groups(self, items: Any) -> tuple[Any, Any]:
+        """(the first key of each group of equals, the int64 index of each) of a sorted CuPy array of numbers or bools.
+
+        Waits for the number of groups. items: 1-D and contiguous, in either direction.
+        """
+        order = Order.of(items.dtype)
+        assert isinstance(order, KeyOrder)
+        check_array(items, order)
+        return grouping_of(self._device.id, order, self._limits)(items)
+
+    def selection(self, items: Any, order: Order) -> DeviceSelection:
+        """Searches by a bound in a CuPy array of keys, 1-D and contiguous."""
+        check_array(items, order)
+        return DeviceSelection(items, self._kernels(order))
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""

@@ -16,6 +16,7 @@ from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.streams import current_stream
 from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run
+from gpumerge_cli.order.equals import Equals
 
 _THREADS = 256
 _BLOCKS = 16  # for each multiprocessor
@@ -62,16 +63,16 @@ class Checks:
     def _any_disorder(self) -> Launch:
         return self._kernels.ready("any_disorder", _THREADS, file=_FILE)
 
-    def firsts(self, items: Run, ahead: bool, differs: int, text: Context = NO_TEXT) -> Iterable[Step]:
-        """Write to the bytes at `differs` whether each item is the first of equal neighbours. ahead: see keep_first."""
-        return self._steps("mark_first", items[1], [*items, int(not ahead), differs, *text])
+    def places(self, items: Run, equals: Equals, keeps: int, text: Context = NO_TEXT) -> Iterable[Step]:
+        """Write to the bytes at `keeps` whether a rule of places keeps each of the sorted items."""
+        return self._steps("mark_places", items[1], [*items, equals.value, keeps, *text])
 
-    def keep_first(self, items: Run, ahead: bool, text: Context = NO_TEXT) -> int:
-        """Move the first of equal neighbours to the front of sorted items, in place. Returns their number.
+    def keep(self, items: Run, equals: Equals, text: Context = NO_TEXT) -> int:
+        """Move the sorted items that a rule of places keeps to the front, in place. Returns their number.
 
-        ahead: an item equal to the first one was put out before, so none of those is kept. Waits for the device.
+        Waits for the device.
         """
-        return self._keep(items, self._firsts(items, ahead, text))
+        return self._keep(items, self._kept(items, equals, text))
 
     def count_equals(self, items: Run, text: Context = NO_TEXT) -> NDArray[np.int64]:
         """Move the first of equal neighbours to the front of sorted items, in place. Returns the size of each group.
@@ -80,16 +81,16 @@ class Checks:
         """
         if not items[1]:
             return np.empty(0, np.int64)
-        firsts = self._firsts(items, False, text)
+        firsts = self._kept(items, Equals.FIRST, text)
         self._keep(items, firsts)
         places: NDArray[np.int64] = cupy.flatnonzero(firsts).get()
         return np.diff(places, append=items[1])
 
-    def _firsts(self, items: Run, ahead: bool, text: Context) -> Any:
-        """Whether each item is the first of equal neighbours. ahead: see keep_first."""
-        differs = cupy.empty(items[1], cupy.uint8)
-        queue(self.firsts(items, ahead, differs.data.ptr, text), current_stream())
-        return differs.view(cupy.bool_)
+    def _kept(self, items: Run, equals: Equals, text: Context) -> Any:
+        """Whether the rule keeps each item."""
+        keeps = cupy.empty(items[1], cupy.uint8)
+        queue(self.places(items, equals, keeps.data.ptr, text), current_stream())
+        return keeps.view(cupy.bool_)
 
     def _steps(self, name: str, count: int, words: list[int]) -> Iterable[Step]:
         launch = self._kernels.ready(name, _THREADS, file=_FILE)

@@ -181,19 +181,17 @@ class Spread:
         self._team.close()
 
     def _distinct(self, kernels: GpuTeamKernels, targets: Sequence[DeviceItems], equals: Equals) -> list[int]:
-        """Keep the first of equal items in each output, unless an earlier output ends with an equal one."""
+        """Keep the items of each output that a rule of places keeps. Its neighbours in other outputs count."""
         ends = [self._ends_of(target) for target in targets]
-        found: list[int] = []
-        before = None
-        for target, edge in zip(targets, ends, strict=True):
-            if edge is None:
-                found.append(0)
-                continue
-            first, last = edge
-            ahead = first == before if found and before is not None else equals is Equals.FIRST_CONTINUED
+        filled = [number for number, edge in enumerate(ends) if edge is not None]
+        edges = [edge for edge in ends if edge is not None]
+        found = [0] * len(targets)
+        for at, (number, (first, last)) in enumerate(zip(filled, edges, strict=True)):
+            ahead = equals.is_continued if at == 0 else edges[at - 1][1] == first
+            behind = equals.is_followed if at + 1 == len(edges) else last == edges[at + 1][0]
+            target, rule = targets[number], equals.beside(ahead=ahead, behind=behind)
             with self._team.on(target.member):
-                found.append(kernels.checks[target.member].keep_first((target.address, target.count), ahead))
-            before = last
+                found[number] = kernels.checks[target.member].keep((target.address, target.count), rule)
         self._team.synchronize()
         return found
 

@@ -130,10 +130,10 @@ class DeviceText:
         return len(self.equals)
 
     def _dropped(self, lines: int, equals: Equals) -> int:
-        """Drop equal rows after the first one, if `equals` says so. Returns the number of rows kept."""
+        """Drop the rows that `equals`, if it is a rule of places, leaves out. Returns the number of rows kept."""
         if equals.keeps_all:
             return lines
-        return self._checks.keep_first((self._merged.address, lines), equals is Equals.FIRST_CONTINUED, self.context)
+        return self._checks.keep((self._merged.address, lines), equals, self.context)
 
     def _gathered(self, kept: int, out: int, nbytes: int) -> tuple[int, int]:
         """Gather by the first `kept` merged rows."""

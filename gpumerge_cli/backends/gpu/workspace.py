@@ -329,7 +329,7 @@ class GpuWorkspace:
 
     def _drop_equals(self, equals: Equals, count: int) -> None:
         if not equals.keeps_all:
-            self._keep(self._checks.keep_first((self._output.address, count), equals is Equals.FIRST_CONTINUED), count)
+            self._keep(self._checks.keep((self._output.address, count), equals), count)
 
     def _callable(self, libraries: Mapping[str, Library]) -> Mapping[str, Callable[[], None]]:
         return {name: partial(self._run, library) for name, library in libraries.items()}

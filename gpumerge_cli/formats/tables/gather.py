@@ -170,9 +170,8 @@ class Gather:
         unasked: Sequence[frozenset[int]] | None = None,
     ) -> Gather:
         rows = self.group_rows, self.piece_rows
-        made = Gather(
-            tables, schema, *rows, self._memory, item_bytes, self.settings, self.large_bytes, key, None, unasked
-        )
+        large = self.large_bytes
+        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, large, key, None, unasked)
         made.numbered, made.inputs = self.numbered, inputs
         return made
 
@@ -187,7 +186,7 @@ class Gather:
         return any(table.most_uneven(plain=plain) > most for table in self._tables)
 
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
-        unasked = self._unasked or [None] * len(self._tables)
+        unasked: Sequence[frozenset[int] | None] = self._unasked or [None] * len(self._tables)
         return [
             (one if columns is None else one.only(columns))
             if isinstance(one, RowsInMemory)

@@ -1,7 +1,7 @@
 """The memory that rows of a Parquet file take, by its footer: nulls, runs and dictionaries take more than their pages.
 
-The sizes of values whose type has one size follow from their number. Those of texts are said by newer writers, else they
-are those of the pages, or the mean of a dictionary. Rows may be uneven, so that batches grow only as their sizes do.
+The sizes of values whose type has one size follow from their number. Newer writers say those of texts; else they are
+those of the pages, or the mean of a dictionary. Rows may be uneven, so that batches grow only as their sizes do.
 """
 
 from __future__ import annotations
