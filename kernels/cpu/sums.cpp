@@ -39,6 +39,7 @@ struct Sums {
     void add(const unsigned char* data, int64_t nbytes, const int64_t* follows, int64_t items)
     {
         const unsigned char *at = data, *const stop = data + nbytes;
+        if (follows != nullptr) out.reserve(out.size() + kept.size() + static_cast<size_t>(nbytes));
         for (int64_t number = 0; number < items && at < stop; ++number) {
             const unsigned char* const behind = end_of(spec, at, stop);
             const int64_t position = at - data;

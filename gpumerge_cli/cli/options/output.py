@@ -44,7 +44,7 @@ _SUMS = tuple(
         (
             "sort",
             " With -m, disorder is an error.",
-            ("only", "source", "parts", "compare", "check", "check-quiet", "debug"),
+            ("only", "keep-order", "source", "parts", "head", "tail", "compare", "check", "check-quiet", "debug"),
         ),
     )
 )
