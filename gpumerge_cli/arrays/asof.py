@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
-from gpumerge_cli.arrays.asof_pairs import DIRECTIONS, AsofDirection, AsofRequest, limit_of
+from gpumerge_cli.arrays.asof_pairs import AsofRequest, limit_of
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.common_dtype import as_arrays
 from gpumerge_cli.arrays.interchange import is_one_array
@@ -13,11 +13,12 @@ from gpumerge_cli.arrays.options import flag, same_side, short_repr
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.order.asof import DIRECTIONS, AsofDirection
 
 
 class _Keywords(TypedDict, total=False):
     by: Sequence[Any] | None
-    direction: Literal["backward", "forward", "nearest"]
+    direction: AsofDirection
     tolerance: Any
     check: bool
     threads: int | None

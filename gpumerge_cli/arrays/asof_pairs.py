@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from math import floor, inf, isnan
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,8 @@ from gpumerge_cli.arrays.options import short_repr
 from gpumerge_cli.arrays.searching import search_ranks
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.order.asof import AsofDirection
 
-AsofDirection = Literal["backward", "forward", "nearest"]
-DIRECTIONS: tuple[AsofDirection, ...] = ("backward", "forward", "nearest")
 _MOST = (1 << 64) - 1
 """The largest distance of two integers."""
 _NONE = -1

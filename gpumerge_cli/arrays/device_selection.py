@@ -22,14 +22,14 @@ def first_on_device(backend: GpuBackend, run: Any, order: Order, n: int) -> Any:
     count = len(run)
     candidates = None
     if worth_selecting(count, n):
-        candidates = first_candidates(_Selection(backend, run, order), count, n, exact=True)
+        candidates = first_candidates(_DeviceSearch(backend, run, order), count, n, exact=True)
     some = run if candidates is None else run[candidates]
     ranks = backend.sort_ranks(some, order, backend.resolve_sort(SortRequest(), order, some.nbytes))[:n]
     return ranks if candidates is None else candidates[ranks]
 
 
-class _Selection:
-    """See Selection."""
+class _DeviceSearch:
+    """See BoundSearch."""
 
     def __init__(self, backend: GpuBackend, run: Any, order: Order) -> None:
         self._backend, self._order = backend, order
@@ -37,21 +37,21 @@ class _Selection:
         self._sample: Any = None  # it holds the bound
 
     def take_bound(self, samples: int, rank: int) -> None:
-        """See Selection."""
+        """See BoundSearch."""
         self._sample = self._sorted(self._items.sample(samples), self._order)
         self._items.bound_by(self._sample[rank : rank + 1])
 
     def found(self, selects: int, room: int) -> tuple[Any, int]:
-        """See Selection."""
+        """See BoundSearch."""
         indices, total = self._items.found(selects, room)
         return (indices if total > room else self._sorted(indices, _INDICES)), total
 
     def first_equals(self, count: int) -> Any:
-        """See Selection."""
+        """See BoundSearch."""
         return self._sorted(self._items.first_equals(count), _INDICES)[:count]
 
     def joined(self, indices: Any, others: Any) -> Any:
-        """See Selection."""
+        """See BoundSearch."""
         import cupy
 
         return self._sorted(cupy.concatenate([indices, others]), _INDICES)

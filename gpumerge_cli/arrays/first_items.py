@@ -27,7 +27,7 @@ _ROOM = 4
 """Room for found items, in multiples of the expected ones."""
 
 
-class Selection(Protocol):
+class BoundSearch(Protocol):
     """An array of any order, where it lies: a search for items by a bound."""
 
     def take_bound(self, samples: int, rank: int) -> None:
@@ -51,7 +51,7 @@ def worth_selecting(count: int, n: int) -> bool:
     return count > FEW and 0 < n <= count // _SORTED
 
 
-def first_candidates(items: Selection, count: int, n: int, *, exact: bool) -> Any:
+def first_candidates(items: BoundSearch, count: int, n: int, *, exact: bool) -> Any:
     """The ascending indices of a few items, of which the first `n` in stable order are the first ones of all.
 
     None if they are too many, or the sample misled. count: of the items; worth_selecting holds. exact: items that equal

@@ -27,7 +27,7 @@ def first_on_host(call: Call, n: int) -> ItemIndices:
     candidates = None
     if worth_selecting(count, n):
         leading, exact = _leading(run, keys)
-        items = _HostSelection(leading, descending=keys.order.descending, threads=call.threads)
+        items = _HostSearch(leading, descending=keys.order.descending, threads=call.threads)
         candidates = first_candidates(items, count, n, exact=exact)
     some = run if candidates is None else run[candidates]
     ranks = HostRuns([some], keys, host(), call.threads).sorted_ranks(SortRequest())[:n]
@@ -51,8 +51,8 @@ def _leading(run: Array, keys: ArrayKeys) -> tuple[Array, bool]:
     return words.view(">u8").reshape(-1).astype(np.uint64), width <= _WORD
 
 
-class _HostSelection:
-    """See Selection. items: contiguous numbers, of any order."""
+class _HostSearch:
+    """See BoundSearch. items: contiguous numbers, of any order."""
 
     def __init__(self, items: NDArray[Any], *, descending: bool, threads: int) -> None:
         self._items, self._threads = items, threads
@@ -60,19 +60,19 @@ class _HostSelection:
         self._bound = items[:0]
 
     def take_bound(self, samples: int, rank: int) -> None:
-        """See Selection."""
+        """See BoundSearch."""
         order, some = self._order, self._items[sample_positions(len(self._items), samples)]
         ranks = host().sort_ranks(some, order, host().resolve_sort(SortRequest(), order, some.nbytes))
         self._bound = some[ranks[rank : rank + 1]]
 
     def found(self, selects: int, room: int) -> tuple[ItemIndices, int]:
-        """See Selection."""
+        """See BoundSearch."""
         return host().select(self._items, self._order, self._bound, selects, room, threads=self._threads)
 
     def first_equals(self, count: int) -> ItemIndices:
-        """See Selection."""
+        """See BoundSearch."""
         return self.found(SELECT_EQUAL, count)[0]
 
     def joined(self, indices: ItemIndices, others: ItemIndices) -> ItemIndices:
-        """See Selection."""
+        """See BoundSearch."""
         return np.sort(np.concatenate([indices, others]))

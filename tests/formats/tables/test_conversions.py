@@ -264,7 +264,7 @@ def test_records(order: str) -> None:
     ]
     rows = [(n, n / 3, n % 2 == 0, b"a\0b", "é", np.datetime64(n, "us")) for n in range(100)]
     array = np.array(rows, fields)
-    array["t"][7] = np.datetime64("NaT")
+    array["t"][7] = np.datetime64("NaT", "us")
     np.save("a.npy", array)
     array.tofile("a.bin")
     values = [

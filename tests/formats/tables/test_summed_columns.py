@@ -6,8 +6,9 @@ import random
 from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
+from functools import reduce
 from itertools import groupby
-from operator import itemgetter
+from operator import add, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +202,7 @@ def test_records(order: str, small: bool, request: pytest.FixtureRequest) -> Non
                 for name in "nu":
                     one[name] = group[name].sum()
                 for name in "fg":
-                    one[name] = sum(group[name].astype(float).tolist(), -0.0)
+                    one[name] = reduce(add, group[name].astype(float).tolist(), -0.0)
             assert np.load("out.npy").tobytes() == expected.astype(fields).tobytes()
 
 
