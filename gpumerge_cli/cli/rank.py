@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.answers import print_co_ranks
@@ -9,13 +11,13 @@ from gpumerge_cli.cli.job_parts import file_names, items_of
 from gpumerge_cli.cli.options.typed import RankOptions
 from gpumerge_cli.cli.parse import parse_count, parse_counts, parse_words
 from gpumerge_cli.cli.perform import check_report_place, run_job
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.results.run import RankReport
 from gpumerge_cli.units import parse_quantile, quoted_value
 from gpumerge_cli.urls import is_url, shown
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Job, RankRange
+    from gpumerge_cli.engine.job import Job, RankRange, StatedItem
 
 
 def run_rank(options: RankOptions) -> None:
@@ -34,14 +36,15 @@ def run_rank(options: RankOptions) -> None:
 
 def job_of(options: RankOptions) -> Job:
     """The questions that options ask, or the merge of --range. Raises GpumergeError."""
-    from gpumerge_cli.engine.job import Destination, Job, Operation, Questions, Resources
+    from gpumerge_cli.engine.job import Destination, Job, Operation, Questions, Resources, StatedItem
 
     if options.range is not None:
         from gpumerge_cli.cli.merge import merge_job
 
         return merge_job(options, Operation(check=options.check, ranks=_parse_range(options.range)))
-    if not (options.at or options.quantile or options.of or options.split is not None):
-        raise UsageError("no rank was asked for", way_out="add --at, --quantile, --of, --split or --range")
+    asked = (options.at, options.quantile, options.of)
+    if not any(asked) and options.of_file is None and options.split is None:
+        raise UsageError("no rank was asked for", way_out="add --at, --quantile, --of, --of-file, --split or --range")
 
     at = tuple(rank for text in options.at for rank in parse_counts(text, "--at", repeated=True))
     quantiles = tuple(quantile for text in options.quantile for quantile in _quantiles(text))
@@ -52,13 +55,33 @@ def job_of(options: RankOptions) -> Job:
     check_report_place(None if output == "-" else output, names, "-o")
     as_json = options.json or options.split is not None or output.lower().endswith(".json")
     _check_name(output, as_json=as_json)
-    questions = Questions(at, quantiles, options.of, options.split, as_json=as_json)
+    of = tuple(StatedItem(text, "--of") for text in options.of)
+    if options.of_file is not None:
+        of += _items_of_file(options.of_file, names)
+    questions = Questions(at, quantiles, of, options.split, as_json=as_json)
     return Job(
         names,
         items_of(options, names),
         Operation("rank", questions=questions),
         Destination(output, durable=options.fsync, compression=options.compression),
         Resources(threads=options.threads, memory=options.memory, folders=options.temporary_directory),
+    )
+
+
+def _items_of_file(name: str, inputs: Sequence[str]) -> tuple[StatedItem, ...]:
+    """The items that the lines of a file state. Raises InputError, or UsageError if it is an input, too."""
+    from gpumerge_cli.engine.job import StatedItem
+    from gpumerge_cli.formats.base import STDIO
+    from gpumerge_cli.formats.naming import read_all
+
+    if name == STDIO and STDIO in inputs:
+        raise UsageError("--of-file -: standard input is an input, too", way_out="write the keys to a file")
+    data = read_all(name)
+    if not data:
+        raise InputError("it holds no key", where=shown(name), way_out="write a key in each line")
+    return tuple(
+        StatedItem(os.fsdecode(line.removesuffix(b"\r")), f"{shown(name)}:{number}:")
+        for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), start=1)
     )
 
 

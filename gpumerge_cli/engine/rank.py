@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import cmp_to_key
 from math import ceil
 from typing import Any
 
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.escapes import printable
 from gpumerge_cli.engine.file_places import FilePlaces
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
 from gpumerge_cli.engine.item_text import format_item, item_heading, parse_item, stated
-from gpumerge_cli.engine.job import Job, Questions
+from gpumerge_cli.engine.job import Job, Questions, StatedItem
 from gpumerge_cli.engine.line_keys import KeyTexts, line_keys
 from gpumerge_cli.engine.memory import check_memory
 from gpumerge_cli.engine.ranks import RankCut, Ranks, merge_ranks
@@ -148,10 +149,10 @@ def answer(job: Job, settle: Callable[[], None] = lambda: None) -> Answers:
     with open_inputs(job.inputs, job.items, resources=job.resources) as inputs:
         check_memory(job, inputs)
         search = _Search(inputs, merge_ranks(inputs, job.resources.threads))
-        wanted = [(text, search.parsed(text)) for text in questions.of]
+        wanted = [search.parsed(one) for one in questions.of]
         ranks = [(rank, None) for rank in questions.at] + [(search.rank_of(one), one) for one in questions.quantiles]
         found = [search.item_at(rank, quantile) for rank, quantile in ranks]
-        items = [search.ranks_of(text, item) for text, item in wanted]
+        items = search.ranks_of(questions.of, wanted)
         parts = [] if questions.split is None else search.parts(questions.split)
         for source in inputs.sources:
             source.check_unchanged()
@@ -182,12 +183,12 @@ class _Search:
         self._cuts = Cuts(inputs.sources, inputs.order)
         self._places = FilePlaces(inputs)
 
-    def parsed(self, text: str) -> bytes | KeyTexts:
+    def parsed(self, item: StatedItem) -> bytes | KeyTexts:
         """The item, or the keys, that a text states."""
-        with stated("--of", text):
+        with stated(item.where, item.text):
             if self.keys is not None:
-                return self.keys.parse(text, "--of")
-            return parse_item(text, self._inputs.order, self._inputs.layout.format)
+                return self.keys.parse(item.text, item.where)
+            return parse_item(item.text, self._inputs.order, self._inputs.layout.format)
 
     def rank_of(self, quantile: str) -> int:
         """The rank of the least item that has at least this part of all items at or ahead of it."""
@@ -211,21 +212,39 @@ class _Search:
             key = item if self.keys is None else self.keys.format(data)
         return RankAnswer(rank, quantile, item, key, source, *self._row(cut))
 
-    def ranks_of(self, text: str, wanted: bytes | KeyTexts) -> ItemAnswer:
-        """The ranks of an item, or of the items with these keys."""
+    def ranks_of(self, items: Sequence[StatedItem], wanted: Sequence[bytes | KeyTexts]) -> list[ItemAnswer]:
+        """The ranks of each item. wanted: what `parsed` gave for it."""
+        answers: dict[int, ItemAnswer] = {}
+        known: tuple[RankCut, ...] = ()  # of the item before, so that no line is counted twice
+        for number in self._in_order(wanted):
+            low, high = self._cuts_of(items[number], wanted[number], known)
+            counts, offsets = self._row(low)
+            text = printable(items[number].text)
+            answers[number] = ItemAnswer(text, low.rank, high.rank, counts, self._row(high)[0], offsets)
+            known = high, low
+        return [answers[number] for number in range(len(items))]
+
+    def _in_order(self, wanted: Sequence[bytes | KeyTexts]) -> list[int]:
+        """The numbers of items, sorted by the order of the inputs."""
+        key: Callable[[Any], Any] = (
+            key_by(self._inputs.order) if self.keys is None else cmp_to_key(self.keys.compare_keys)
+        )
+        return sorted(range(len(wanted)), key=lambda number: key(wanted[number]))
+
+    def _cuts_of(self, item: StatedItem, wanted: bytes | KeyTexts, known: Sequence[RankCut]) -> tuple[RankCut, RankCut]:
+        """The cuts ahead of the items that equal one, and behind them. known: cuts, of which some may lie ahead."""
         ahead, behind = self._bounds(wanted)
         rules = self._inputs.order.text
         if ahead == behind and self.keys is None and rules is not None and rules.spelling.has_returns:
             # The carriage return at a record's end is hardly ever written.
-            with_return = self._bounds(self.parsed(f"{text}\\r"))
+            with_return = self._bounds(self.parsed(replace(item, text=f"{item.text}\\r")))
             if with_return[0] != with_return[1]:
                 ahead, behind = with_return
-        low = self.ranks.counted(ahead)
+        low = self.ranks.counted(ahead, next((cut for cut in known if (cut.positions <= ahead).all()), None))
         high = self.ranks.counted(behind, low)
-        for cut in (ahead, behind):
-            _checked_source(cut, self._inputs)
-        counts, offsets = self._row(low)
-        return ItemAnswer(printable(text), low.rank, high.rank, counts, self._row(high)[0], offsets)
+        for positions in (ahead, behind):
+            _checked_source(positions, self._inputs)
+        return low, high
 
     def parts(self, number: int) -> list[FileChunk]:
         """Even parts of the merge. Their ranges end where the files do."""

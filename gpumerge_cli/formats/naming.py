@@ -123,13 +123,18 @@ def known_size(name: str) -> int:
         return 0
 
 
-def read_names(name: str) -> tuple[str, ...]:
-    """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
-    file = open_input(name, plain=True)
+def read_all(name: str, *, plain: bool = False) -> bytes:
+    """The content of an input, decompressed unless `plain`. Raises InputError."""
+    file = open_input(name, plain=plain)
     try:
-        data = file.read_exactly(0, file.size)
+        return bytes(file.read_exactly(0, file.size))
     finally:
         file.close()
+
+
+def read_names(name: str) -> tuple[str, ...]:
+    """The names in the file `name`, each ended by a NUL byte. Raises InputError if there are none, or an empty one."""
+    data = read_all(name, plain=True)
     names = [os.fsdecode(part) for part in data.removesuffix(b"\0").split(b"\0")] if data else []
     if not names:
         raise InputError("it names no file", where=name, way_out="give it names that each end in a NUL byte")

@@ -17,12 +17,12 @@ def asof_partners(
     """Fill `indices` with the index of each left item's partner, or -1. Raises MemoryError.
 
     order: ascending, of numbers but float16. sides: two arrays of its dtype, 1-D and contiguous. groups: an int64 for
-    each of their items. direction: "backward", "forward" or "nearest". limit: see AsofSpec.
+    each of their items. direction: "backward", "forward" or "nearest". limit: see ArrayAsofSpec.
     """
     lib = library()
     a, b = sides
-    spec = lib.AsofSpec(
-        address_of(a), address_of(b), None, None, len(a), len(b), getattr(lib, direction.upper()), limit
+    spec = lib.ArrayAsofSpec(
+        address_of(a), address_of(b), None, None, len(a), len(b), getattr(lib, f"ASOF_{direction.upper()}"), limit
     )
     if groups is not None:
         spec.a_groups, spec.b_groups = (address_of(each) for each in groups)

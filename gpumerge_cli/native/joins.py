@@ -34,6 +34,11 @@ class Joins:
         self._columns = None if join.columns is None else array("q", chain.from_iterable(join.columns))
         self._filler = join.filler
         self.most = join.most
+        if join.asof is not None:
+            self._digits = join.asof.digits
+            self._asof = lib.AsofSpec(*join.asof.numbers)
+            if self._digits:
+                self._asof.text, self._asof.text_bytes = address_of(self._digits), len(self._digits)
         self.spec = lib.JoinSpec(
             sources=self.sources.specs,
             columns=None if self._columns is None else self._columns.buffer_info()[0],
@@ -46,6 +51,8 @@ class Joins:
             most_b=join.most[1],
         )
         self.spec.keys.contents = self._key
+        if join.asof is not None:
+            self.spec.asof.contents = self._asof
 
 
 class JoinWorker:

@@ -57,6 +57,7 @@ class Diff:
     by_key: Order | None = None
     """The order of the keys of records; None for lines."""
 
+    asof = None
     between = b"\0"
     most = (0, 0)
 

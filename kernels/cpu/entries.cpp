@@ -166,6 +166,8 @@ unsigned char* gm_result(Workspace* workspace, int64_t* nbytes, int64_t* items)
     return const_cast<unsigned char*>(workspace->result);
 }
 
+int64_t gm_bytes_ahead(const Workspace* workspace, int64_t items) { return workspace->bytes_ahead(items); }
+
 int64_t* gm_equals(Workspace* workspace)
 {
     return workspace->margin.kind >= COUNT_APART ? workspace->group_sizes.data() : nullptr;
@@ -254,12 +256,12 @@ int64_t gm_select(const OrderSpec* order, const unsigned char* items, int64_t co
     });
 }
 
-int64_t gm_asof(const OrderSpec* order, const AsofSpec* spec, int64_t* indices, int64_t threads)
+int64_t gm_asof(const OrderSpec* order, const ArrayAsofSpec* spec, int64_t* indices, int64_t threads)
 {
     return guarded([&] {
         const Aligned a(spec->a, spec->a_count * order->width, order->width);
         const Aligned b(spec->b, spec->b_count * order->width, order->width);
-        AsofSpec aligned = *spec;
+        ArrayAsofSpec aligned = *spec;
         aligned.a = a.data();
         aligned.b = b.data();
         const KeyFunctions& keys = *key_functions(*order);

@@ -35,12 +35,16 @@ struct KeyFunctions {
     // The number of sorted items whose image is less than `image`; with `through` also those with an equal one. The search
     // begins at the front.
     int64_t (*bound)(const Byte* items, int64_t count, uint64_t image, bool through);
+    // Copies to out the items that do not go behind `bound`, or with `last` not ahead of it, and with `equals` not those that
+    // equal it. There is room for so many. Returns how many items were gone through; kept[0] becomes how many stay.
+    int64_t (*sift)(const Byte* items, int64_t count, const Byte* bound, bool last, bool equals, Byte* out, int64_t room,
+        int64_t* kept);
     // The number of items in [first, last) that go before the item at `bound` or equal it, as `selects` says: a sum of Selects.
     // The first `room` of them have their indices in `indices`, which ascend.
     int64_t (*select)(const Byte* items, int64_t first, int64_t last, const Byte* bound, int64_t selects, int64_t* indices,
         int64_t room);
     // indices[i], for i in [first, last), becomes the partner of item i of A, or -1. Null for float16.
-    void (*asof)(const AsofSpec& spec, int64_t first, int64_t last, int64_t* indices);
+    void (*asof)(const ArrayAsofSpec& spec, int64_t first, int64_t last, int64_t* indices);
 };
 
 // The functions for an order; null if it is no order of keys.

@@ -50,7 +50,7 @@ struct Asof {
     bool is_passed(int64_t j, int64_t i) const
     {
         if (GROUPED && b_groups[j] != a_groups[i]) return b_groups[j] < a_groups[i];
-        return DIRECTION == FORWARD ? Less::before(b[j], a[i]) : !Less::before(a[i], b[j]);
+        return DIRECTION == ASOF_FORWARD ? Less::before(b[j], a[i]) : !Less::before(a[i], b[j]);
     }
 
     // The number of items of B ahead of the place of item i, by bisection.
@@ -73,8 +73,8 @@ struct Asof {
     int64_t partner_of(int64_t i, int64_t place) const
     {
         if (is_missing(a[i])) return -1;
-        int64_t found = DIRECTION == FORWARD ? place : place - 1;
-        if (DIRECTION == NEAREST && may_match(place, i) &&
+        int64_t found = DIRECTION == ASOF_FORWARD ? place : place - 1;
+        if (DIRECTION == ASOF_NEAREST && may_match(place, i) &&
             (!may_match(found, i) || distance(b[place], a[i]) < distance(a[i], b[found])))
             found = place;
         return may_match(found, i) && distance(a[i], b[found]) <= limit ? found : -1;
@@ -147,20 +147,20 @@ struct Asof {
 };
 
 template <typename Less, bool GROUPED>
-void asof_by(const AsofSpec& spec, int64_t n, int64_t first, int64_t last, int64_t* indices)
+void asof_by(const ArrayAsofSpec& spec, int64_t n, int64_t first, int64_t last, int64_t* indices)
 {
     Distance limit;
     std::memcpy(&limit, &spec.limit, sizeof limit);
     const Item *const a = items_at(spec.a), *const b = items_at(spec.b);
-    if (spec.direction == BACKWARD)
-        Asof<Less, GROUPED, BACKWARD>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
-    else if (spec.direction == FORWARD)
-        Asof<Less, GROUPED, FORWARD>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
+    if (spec.direction == ASOF_BACKWARD)
+        Asof<Less, GROUPED, ASOF_BACKWARD>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
+    else if (spec.direction == ASOF_FORWARD)
+        Asof<Less, GROUPED, ASOF_FORWARD>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
     else
-        Asof<Less, GROUPED, NEAREST>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
+        Asof<Less, GROUPED, ASOF_NEAREST>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
 }
 
-void asof(const AsofSpec& spec, int64_t first, int64_t last, int64_t* indices)
+void asof(const ArrayAsofSpec& spec, int64_t first, int64_t last, int64_t* indices)
 {
     if (spec.a_groups != nullptr) return asof_by<ByImage, true>(spec, spec.b_count, first, last, indices);
 #if KEY_KIND == 2 && !DESCENDING
@@ -174,5 +174,5 @@ void asof(const AsofSpec& spec, int64_t first, int64_t last, int64_t* indices)
 }
 
 #else
-constexpr void (*asof)(const AsofSpec&, int64_t, int64_t, int64_t*) = nullptr;  // float16 comes as float32
+constexpr void (*asof)(const ArrayAsofSpec&, int64_t, int64_t, int64_t*) = nullptr;  // float16 comes as float32
 #endif

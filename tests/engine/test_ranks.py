@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.engine import ranks as engine_ranks
 from gpumerge_cli.engine.inputs import Inputs, open_inputs
-from gpumerge_cli.engine.job import Job, Operation, Questions
+from gpumerge_cli.engine.job import Job, Operation, Questions, StatedItem
 from gpumerge_cli.engine.ranks import Ranks, ends_in, merge_ranks
 from gpumerge_cli.engine.run import run as run_job
 from gpumerge_cli.errors import DisorderError, InputError
@@ -186,7 +186,12 @@ def test_ranks_of_large_files_read_few_blocks(tmp_path: Path, monkeypatch: pytes
     names = sparse(tmp_path, number, size)
     total, zeros = number * size // 4, number * (size // 4 - 2) + 1
     read = counted(monkeypatch)
-    answers = run_job(rank_job(names, Questions((zeros + number - 1, total - 1), ("0.5",), ("0", "1003"))))
+    answers = run_job(
+        rank_job(
+            names,
+            Questions((zeros + number - 1, total - 1), ("0.5",), (StatedItem("0", "--of"), StatedItem("1003", "--of"))),
+        )
+    )
     assert [one.item for one in answers.ranks] == ["1000", "1019", "0"]
     assert answers.total == total
     assert sum(answers.ranks[2].counts) == (total + 1) // 2 - 1

@@ -123,6 +123,12 @@ ACTIONS = (
         kind="text", placeholder="KEY", multiple=True, settable=False,
     ),
     Option(
+        "of-file", "Actions", ("rank",),
+        "The same for many keys: each line of FILE is a KEY. Answers are in the order of the lines. - is standard "
+        "input.",
+        kind="file", settable=False,
+    ),
+    Option(
         "split", "Actions", ("rank",),
         "Print as JSON where to cut the files for N even parts of the merge. These are the parts that merge --parts N "
         "writes: equal in size to within one item.",
@@ -135,7 +141,7 @@ ACTIONS = (
         kind="text", placeholder="A:B", settable=False,
         not_with=(
             NotWith(
-                ("at", "quantile", "of", "split", "json"),
+                ("at", "quantile", "of", "of-file", "split", "json"),
                 "{option} writes only items, so it does not go with {other}",
                 "leave {option} out for answers",
             ),

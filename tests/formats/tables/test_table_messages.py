@@ -63,7 +63,11 @@ def error(words: str, capfd: pytest.CaptureFixture[str]) -> str:
         ("a.parquet", arrow(), "it holds .arrow data, not Parquet; use --format arrow"),
         ("a.parquet", stream(), "it holds .arrows data, not Parquet; use --format arrows"),
         ("a.parquet", npy(), "it holds .npy data, not Parquet; use --format npy"),
-        ("a.parquet", gzip.compress(parquet()), "it holds gzip data, not Parquet; decompress it first, or name it .gz"),
+        (
+            "a.parquet",
+            gzip.compress(parquet(), mtime=0),
+            "it holds gzip data, not Parquet; decompress it first, or name it .gz",
+        ),
         ("a.parquet", b'{"id":1}\n' * 9, "it holds JSON, not Parquet; use --format jsonl, if each line is a value"),
         ("a.arrow", b'\n[{"id":1}]\n', "it holds JSON, not Arrow; use --format jsonl, if each line is a value"),
         ("a.arrows", b"id,name\n1,a\n", "it holds text, not Arrow; use --format csv, or --format text"),
