@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 import gpumerge_cli
 from gpumerge_cli.arrays import equal_pairs
+from gpumerge_cli.arrays.host_asof import only_partners
 from gpumerge_cli.arrays.key_pairs import diff_of, partners_in_order
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import DisorderError, InputError, UsageError
 from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import KeyOrder, Order
+from tests.strategies import key_runs
 
 NOT_NUMPY = SimpleNamespace(**{name: getattr(np, name) for name in dir(np) if not name.startswith("_")})
 """NumPy under another name: it is taken for CuPy."""
@@ -82,6 +85,14 @@ def test_pieces_make_the_whole(xp: Any, rng: np.random.Generator, monkeypatch: p
         wanted = expected(*(side.tolist() for side in keys), [side.tolist() for side in values])
         assert plain(gpumerge_cli.diff(*keys, values=values, multi=True, threads=2)) == wanted
         assert plain(diff_of(xp, partners_in_order(xp, *keys, descending=False), sizes[1], values)) == wanted
+
+
+@given(drawn=key_runs(most_runs=2))
+def test_the_walk_through_unique_keys_equals_the_searches(drawn: tuple[list[Any], bool]) -> None:
+    runs, descending = drawn
+    a, b = (gpumerge_cli.unique(run, descending=descending) for run in (runs[0], runs[-1]))
+    found = only_partners(a, b, descending=descending, threads=2)
+    assert np.array_equal(found, partners_in_order(np, a, b, descending))
 
 
 def test_missing_keys_and_values_are_equal() -> None:

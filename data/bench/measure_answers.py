@@ -25,7 +25,8 @@ from measure_device import copy_time, milliseconds, random_keys
 from measured_on import measured_on
 
 import gpumerge_cli
-from gpumerge_cli.backends.gpu.cccl import CcclAlgorithm, installed
+from gpumerge_cli.backends.gpu.baselines import versions
+from gpumerge_cli.backends.gpu.cccl import CcclAlgorithm
 from gpumerge_cli.backends.gpu.streams import current_stream
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.kinds import KeyOrder, Order
@@ -125,7 +126,7 @@ def main() -> None:
     wish = parser.parse_args()
     count = 1 << wish.bits
     with open(wish.out, "w", encoding="utf-8", buffering=1) as file:
-        print(f"{measured_on()}, CCCL {installed().version}. Times in ms. Shares: theirs / ours\n", file=file)
+        print(f"{measured_on()}, CCCL {versions()['CCCL']}. Times in ms. Shares: theirs / ours\n", file=file)
         head = "| call | dtype | keys | items | ms | read | DeviceTopK, sort + Thrust, or partition | share"
         print(f"{head} | sort of all | share | same |\n{'|---' * 11}|", file=file)
         for dtype in ("uint32", "float32", "int64"):

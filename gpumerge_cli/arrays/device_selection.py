@@ -19,6 +19,7 @@ def first_on_device(backend: GpuBackend, run: Any, order: Order, n: int) -> Any:
 
     run: 1-D, contiguous, of the order's dtype. The device is the current one.
     """
+    run = run[:0] if n == 0 else run
     count = len(run)
     candidates = None
     if worth_selecting(count, n):

@@ -96,14 +96,19 @@ class HostCall:
 
     def diff(self, *, multi: bool) -> tuple[Any, Any, Any, Any]:
         """See gpumerge_cli.diff. By the CPU."""
+        from gpumerge_cli.arrays.host_asof import only_partners
         from gpumerge_cli.arrays.key_pairs import check_unique, diff_of, partners_by_threads
 
         call = self.call
         sides = call.comparable()
         if not multi:
             check_unique(np, sides)
-        a, b = sides
-        return diff_of(np, partners_by_threads(a, b, call.keys.order.descending, call.threads), len(b), call.rows)
+        (a, b), descending = sides, call.keys.order.descending
+        if multi or a.dtype.kind == "S":
+            found = partners_by_threads(a, b, descending, call.threads)
+        else:
+            found = only_partners(a, b, descending=descending, threads=call.threads)
+        return diff_of(np, found, len(b), call.rows)
 
     def asof_join(self, request: AsofRequest) -> Any:
         """See gpumerge_cli.asof_join. By the CPU."""

@@ -23,6 +23,7 @@ _WORD = 8
 def first_on_host(call: Call, n: int) -> ItemIndices:
     """The indices of the first `n` items of the only array, in their stable order. Raises InputError: see runs."""
     [run], keys = call.runs()
+    run = run[:0] if n == 0 else run
     count = len(run)
     candidates = None
     if worth_selecting(count, n):
