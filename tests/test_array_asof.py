@@ -12,8 +12,6 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli.arrays.asof_pairs import (
-    DIRECTIONS,
-    AsofDirection,
     AsofRequest,
     check_groups,
     grouped,
@@ -23,6 +21,7 @@ from gpumerge_cli.arrays.asof_pairs import (
 )
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.errors import DisorderError, UsageError
+from gpumerge_cli.order.asof import DIRECTIONS, AsofDirection
 from gpumerge_cli.order.key_types import DTYPES
 from tests import needs
 
