@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.asof_pairs import AsofDirection, AsofRequest, check_groups, grouped, in_one_order, partners
+from gpumerge_cli.arrays.asof_pairs import AsofRequest, check_groups, grouped, in_one_order, partners
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.keys import Array
 from gpumerge_cli.arrays.options import in_native_order
 from gpumerge_cli.native.asof import asof_partners
+from gpumerge_cli.order.asof import AsofDirection
 from gpumerge_cli.order.kinds import Order
 
 
