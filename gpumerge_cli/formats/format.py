@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
     from gpumerge_cli.order.record_joins import JoinRules
+    from gpumerge_cli.order.differences import DiffRequest
     from gpumerge_cli.order.row_joins import JoinRequest
     from gpumerge_cli.order.rules import LineOrder
 
@@ -267,6 +268,8 @@ class Purpose:
     """The settings of its output, if that is a table."""
     join: JoinRequest | None = None
     """The join for which a format makes items; None for another job."""
+    diff: DiffRequest | None = None
+    """The diff that the job is; None for another job."""
 
 
 @dataclass(frozen=True)
