@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import Protocol
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.inputs import Inputs
@@ -20,8 +21,15 @@ HEADER = b"key,column,old,new\n"
 _CSV = Dialect()
 
 
+class Changes(Protocol):
+    """Finds the changed columns of the pairs in a diff's result."""
+
+    def rows(self, items: bytes) -> bytes:
+        """The rows of the file for whole items of the result."""
+
+
 class ChangedColumns:
-    """Finds the changed columns of the pairs in a diff's result. inputs: those of the diff."""
+    """Finds the changed columns of lines. See Changes. inputs: those of the diff."""
 
     def __init__(self, diff: Diff, inputs: Inputs) -> None:
         text = inputs.order.text
@@ -76,7 +84,7 @@ class ChangesWriter(SinkWriter):
     nbytes: those of the second sink so far.
     """
 
-    def __init__(self, sinks: Sequence[Sink], changes: Sink, columns: ChangedColumns) -> None:
+    def __init__(self, sinks: Sequence[Sink], changes: Sink, columns: Changes) -> None:
         super().__init__(sinks, planned=False)
         self._changes = SinkWriter([changes], planned=False)
         self._columns = columns
@@ -101,7 +109,7 @@ class ChangesWriter(SinkWriter):
 class _Seen:
     """A result whose changed columns are found as it is written. See Merged."""
 
-    def __init__(self, merged: Merged, columns: ChangedColumns) -> None:
+    def __init__(self, merged: Merged, columns: Changes) -> None:
         self._merged = merged
         self._columns = columns
         self.spans = merged.spans

@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.output_items import OutputItems
     from gpumerge_cli.formats.record_options import Key
+    from gpumerge_cli.formats.tables.changed_columns import ChangedRows
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.join_gather import JoinGather
     from gpumerge_cli.formats.tables.table import TableWriter
+    from gpumerge_cli.order.differences import DiffRequest
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
     from gpumerge_cli.order.record_joins import JoinRules
-    from gpumerge_cli.order.differences import DiffRequest
     from gpumerge_cli.order.row_joins import JoinRequest
     from gpumerge_cli.order.rules import LineOrder
 
@@ -302,6 +303,8 @@ class Written:
     """Turns whole lines into the bytes to write; None if they are written as they are."""
     rows: Gather | JoinGather | None = None
     """The way to the rows that items refer to, which go to an output of a format of rows."""
+    changes: ChangedRows | None = None
+    """Finds the changed columns of a diff of rows; None for others."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.format import Layout, PreparedSources, Written
 from gpumerge_cli.formats.tables.alike import alike, check_keys
+from gpumerge_cli.formats.tables.changed_columns import ChangedRows
 from gpumerge_cli.formats.tables.column_paths import found_column
 from gpumerge_cli.formats.tables.compared_rows import ComparedColumn, RowPairs
 from gpumerge_cli.formats.tables.diff_gather import DiffGather
@@ -70,7 +71,9 @@ def compared_tables(
         changed_items=pairs.changed_items,
     )
     found = all_items(opened, [form, form], order, progress, None, purpose.memory)
-    return PreparedSources(tuple(found), order, Written(rows=gather), join=diff)
+    return PreparedSources(
+        tuple(found), order, Written(rows=gather, changes=ChangedRows(pairs, keys, item_bytes)), join=diff
+    )
 
 
 def _compared(schema: pa.Schema, keys: Sequence[KeyColumn], ignored: Sequence[str]) -> Iterator[ComparedColumn]:

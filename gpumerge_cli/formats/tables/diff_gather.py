@@ -26,7 +26,7 @@ _MARKS = pa.array(MARKS, pa.string())
 class MarkedRows(WantedRows):
     """See WantedRows."""
 
-    marks: NDArray[np.uint8] = np.empty(0, np.uint8)  # noqa: RUF009
+    marks: NDArray[np.uint8] = np.empty(0, np.uint8)
     """The number of each row's mark in MARKS."""
 
     def copied(self) -> MarkedRows:
