@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,8 @@ class MarkedItems:
         """The items for which `mask` is true, in memory of their own."""
         if self._is_fixed:
             return memoryview(np.ascontiguousarray(self._data[mask]).reshape(-1))
-        return memoryview(self._data[np.repeat(mask, np.diff(self._ends, prepend=0))])
+        found: Any = self._data[np.repeat(mask, np.diff(self._ends, prepend=0))]
+        return memoryview(found)
 
 
 class RowPairs:
@@ -158,7 +160,7 @@ def _aligned(
 def _cut(batches: Sequence[pa.RecordBatch], edges: Sequence[int]) -> Iterator[pa.RecordBatch]:
     """The rows of batches, cut at edges, among which are those of all batches."""
     number = at = 0
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         while low >= at + batches[number].num_rows:
             at += batches[number].num_rows
             number += 1
