@@ -59,8 +59,9 @@ class Diff:
     by_key: Order | None = None
     """The order of the keys of records and rows; None for lines."""
     changed_items: Callable[[Bytes], tuple[Bytes, int]] | None = None
-    """Leaves the pairs that have not changed out of whole items of the result, and counts these pairs. None if the items
-    hold all that is compared."""
+    """Leaves the pairs that have not changed out of whole items of the result, and counts these pairs.
+
+    None if the items hold all that is compared."""
 
     between = b"\0"
     most = (0, 0)

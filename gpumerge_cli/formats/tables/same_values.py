@@ -95,7 +95,8 @@ def _same_lists(a: Any, b: Any, ignored: Sequence[Path]) -> Same:
     if even.any():
         where = np.flatnonzero(even)
         some = [one if even.all() else values_at(one, pa.array(where)) for one in (a, b)]
-        differ = ~same_values(*map(pc.list_flatten, some), ignored)
+        x, y = map(pc.list_flatten, some)
+        differ = ~same_values(x, y, ignored)
         ahead = np.concatenate([[0], np.cumsum(differ)])
         ends = np.cumsum(lengths[0][where])
         found[where] = ahead[ends] == ahead[ends - lengths[0][where]]
