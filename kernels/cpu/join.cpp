@@ -11,7 +11,9 @@
 #include "fault.hpp"
 #include "find.hpp"
 #include "memory.hpp"
+#include "packing.hpp"
 #include "source.hpp"
+#include "team.hpp"
 
 #define ROWS 1
 #define KEY_BITS 64
@@ -31,9 +33,11 @@ struct Join {
 
 namespace {
 
-#include "../lines.cuh"
+#include "../corank.cuh"
+#include "line_images.hpp"
 #include "own_order.hpp"
 #include "key_fields.hpp"
+#include "join_passing.hpp"
 #include "join_fields.hpp"
 #include "join_output.hpp"
 #include "join_tape.hpp"

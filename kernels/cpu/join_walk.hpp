@@ -89,6 +89,12 @@ private:
         if (end == nullptr) [[unlikely]] end = read_on(input, side, was_there);
         const unsigned char* const begin = side.tape.next;
         side.tape.next = end;
+        enter(input, side, begin, end);
+    }
+
+    // Makes an item in the window the current one.
+    __attribute__((always_inline)) void enter(int64_t input, Side& side, const unsigned char* begin, const unsigned char* end)
+    {
         ++side.taken;
         side.current ^= 1;
         kind_.read(input, begin, end, side.item(), side.made[side.current]);
@@ -101,7 +107,14 @@ private:
         Side& side = sides_[input];
         const bool was_there = side.there;
         take(input, side);
-        const int order = was_there && side.there ? kind_.compare(side.item(), side.items[side.current ^ 1]) : 1;
+        side.same = false;
+        if (was_there && side.there) check_step(input, side);
+    }
+
+    // Compares the current item with the one ahead of it. Throws Fault if it may not follow it.
+    __attribute__((always_inline)) void check_step(int64_t input, Side& side)
+    {
+        const int order = kind_.compare(side.item(), side.items[side.current ^ 1]);
         side.same = order == 0;
         if (order < 0 && check_) throw Fault{DISORDER, {0, input, side.tape.place_of(kind_.begin_of(side.item()))}};
         if (side.same && unique_) throw Fault{REPEATED_KEY, {0, input, side.tape.place_of(kind_.begin_of(side.item()))}};
@@ -181,11 +194,35 @@ private:
                 ++changed_;
                 kind_.out.marked(CHANGED_FROM, a.item());
                 kind_.out.marked(CHANGED_TO, b.item());
+            } else {
+                pass_same();
             }
             step(0);
             step(1);
         }
         return true;
+    }
+
+    // Goes to the last item of the stretch behind the current ones that has the same bytes in both windows. Its items are pairs
+    // that have not changed, so only the order of A's is checked.
+    void pass_same()
+    {
+        Side &a = sides_[0], &b = sides_[1];
+        const ptrdiff_t most = std::min(a.tape.stop() - a.tape.next, b.tape.stop() - b.tape.next);
+        const unsigned char* const begin = a.tape.next;
+        const ptrdiff_t bytes = same_bytes(begin, b.tape.next, most);
+        const Passed passed = kind_.pass(a.item(), begin, begin + bytes, [&](int order, const unsigned char* item) {
+            if (order == FAULTY_KEY || (order < 0 && check_)) throw Fault{DISORDER, {0, 0, a.tape.place_of(item)}};
+            if (order == 0 && unique_) throw Fault{REPEATED_KEY, {0, 0, a.tape.place_of(item)}};
+        });
+        if (passed.count == 0) return;
+        for (int64_t input = 0; input < 2; ++input) {
+            Side& side = sides_[input];
+            const unsigned char* const last = side.tape.next + (passed.last - begin);
+            side.tape.next += passed.end - begin;
+            side.taken += passed.count - 1;
+            enter(input, side, last, side.tape.next);
+        }
     }
 
     const Item* prepared(int64_t input)

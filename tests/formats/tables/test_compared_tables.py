@@ -61,9 +61,7 @@ def values_of(table: pa.Table, ignored: Sequence[str] = ()) -> list[list[Any]]:
 
 
 def keys_of(drawn: Drawn, table: pa.Table) -> list[list[Any]]:
-    made = [
-        order_keys(key, reverse=turned) for key, turned in zip(drawn.key_arrays(table), drawn.reverse, strict=True)
-    ]
+    made = [order_keys(key, reverse=turned) for key, turned in zip(drawn.key_arrays(table), drawn.reverse, strict=True)]
     return [list(row) for row in zip(*made, strict=True)]
 
 
@@ -75,7 +73,12 @@ def without_repeated_keys(drawn: Drawn, table: pa.Table) -> pa.Table:
 
 def with_other_types(rng: random.Random, table: pa.Table) -> pa.Table:
     """The same values, where types have wider or other forms for them."""
-    others = {pa.int16(): pa.int64(), pa.int64(): pa.int64(), pa.string(): pa.large_string(), pa.float32(): pa.float64()}
+    others = {
+        pa.int16(): pa.int64(),
+        pa.int64(): pa.int64(),
+        pa.string(): pa.large_string(),
+        pa.float32(): pa.float64(),
+    }
     for number, field in enumerate(table.schema):
         other = others.get(field.type)
         if other is not None and rng.random() < 0.5:
@@ -88,7 +91,9 @@ def edited(rng: random.Random, drawn: Drawn, old: pa.Table) -> pa.Table:
     kept = rows_at(old, np.array([row for row in range(old.num_rows) if rng.random() < 0.8], np.int64))
     drawings = drawn.table(kept.num_rows)
     share = rng.choice([0.0, 0.05, 0.5])
-    chosen = np.array([number if rng.random() >= share else number + len(kept) for number in range(len(kept))], np.int64)
+    chosen = np.array(
+        [number if rng.random() >= share else number + len(kept) for number in range(len(kept))], np.int64
+    )
     columns = []
     for field in drawings.schema:
         column = kept.column(field.name)
