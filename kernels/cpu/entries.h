@@ -390,9 +390,9 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * as they are, behind a mark. Items with equal keys are paired in order: the first of A with the first of B.
  * filler: the marks of an item of A alone, of B alone, and of changed items of A and of B, all of one length. columns: null, or
  * `count` fields of lines that are not compared. JOIN_UNIQUE: two items of an input with equal keys are an error. JOIN_COUNTS:
- * items are counted and not written. */
+ * items are counted and not written. JOIN_EACH: no items are passed at once, for tests. */
 enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8, JOIN_DIFF = 16, JOIN_UNIQUE = 32,
-    JOIN_COUNTS = 64 };
+    JOIN_COUNTS = 64, JOIN_EACH = 128 };
 struct JoinSpec {
     const struct SourceSpec* sources;
     const struct OrderSpec* keys;

@@ -11,8 +11,8 @@ template <typename Kind>
 class Walk final : public Join {
 public:
     Walk(const JoinSpec& spec, int64_t room)
-        : spec_(spec), keys_(*spec.keys), room_(std::max(room, LEAST_ROOM)), kind_(spec),
-          diffs_((spec.shows & JOIN_DIFF) != 0), unique_((spec.shows & JOIN_UNIQUE) != 0)
+        : spec_(spec), keys_(*spec.keys), room_(std::max(std::min(room, most_room(spec)), LEAST_ROOM)), kind_(spec),
+          diffs_((spec.shows & JOIN_DIFF) != 0), unique_((spec.shows & JOIN_UNIQUE) != 0), passes_((spec.shows & JOIN_EACH) == 0)
     {
     }
 
@@ -65,6 +65,9 @@ public:
 private:
     typedef typename Kind::Item Item;
     static constexpr int64_t LEAST_ROOM = 1 << 12;
+    static constexpr int64_t ROOM_OF_DIFF = 1 << 18;  // no group is held, so windows may stay in the cache of a core
+
+    static int64_t most_room(const JoinSpec& spec) { return spec.shows & JOIN_DIFF ? ROOM_OF_DIFF : INT64_MAX; }
 
     // The items of one input's range, one after the other.
     struct Side {
@@ -194,7 +197,7 @@ private:
                 ++changed_;
                 kind_.out.marked(CHANGED_FROM, a.item());
                 kind_.out.marked(CHANGED_TO, b.item());
-            } else {
+            } else if (passes_) {
                 pass_same();
             }
             step(0);
@@ -321,7 +324,7 @@ private:
     const OrderSpec keys_;
     const int64_t room_;
     Kind kind_;
-    const bool diffs_, unique_;
+    const bool diffs_, unique_, passes_;
     int64_t changed_ = 0;
     bool check_ = true;
     Side sides_[2];

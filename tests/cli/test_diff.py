@@ -285,6 +285,11 @@ def test_what_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_tables_are_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(tmp_path, "--field", "id", old=b"PAR1", new=b"PAR1", suffix=".parquet") == 2
-    assert "write both as text first" in capfd.readouterr().err
+@pytest.mark.parametrize("ends", [("", ""), ("\n", ""), ("", "\n")])
+def test_the_last_line_may_lack_its_end(
+    ends: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lines = "\n".join(f"{number:05} x" for number in range(3000))
+    old, new = (lines + end for end in ends)
+    assert run(tmp_path, "--total", "-k1,1", old=old, new=new, suffix="") == 0
+    assert capfd.readouterr().out == "added\t0\nremoved\t0\nchanged\t0\nunchanged\t3000\n"

@@ -63,9 +63,8 @@ class MarkedItems:
 
     def kept(self, mask: Same) -> Bytes:
         """The items for which `mask` is true, in memory of their own."""
-        if self._is_fixed:
-            return memoryview(np.ascontiguousarray(self._data[mask]).reshape(-1))
-        found: Any = self._data[np.repeat(mask, np.diff(self._ends, prepend=0))]
+        of_bytes = mask if self._is_fixed else np.repeat(mask, np.diff(self._ends, prepend=0))
+        found: Any = np.ascontiguousarray(self._data[of_bytes]).reshape(-1)
         return memoryview(found)
 
 

@@ -86,10 +86,10 @@ def with_other_types(rng: random.Random, table: pa.Table) -> pa.Table:
     return table
 
 
-def edited(rng: random.Random, drawn: Drawn, old: pa.Table) -> pa.Table:
+def edited(rng: random.Random, drawn: Drawn, old: pa.Table, path: Path) -> pa.Table:
     """Some of the rows, some of which have other values outside of their keys, and a few other rows."""
     kept = rows_at(old, np.array([row for row in range(old.num_rows) if rng.random() < 0.8], np.int64))
-    drawings = drawn.table(kept.num_rows)
+    drawings = read(drawn.write(drawn.table(kept.num_rows), path))
     share = rng.choice([0.0, 0.05, 0.5])
     chosen = np.array(
         [number if rng.random() >= share else number + len(kept) for number in range(len(kept))], np.int64
@@ -102,7 +102,7 @@ def edited(rng: random.Random, drawn: Drawn, old: pa.Table) -> pa.Table:
             column = rows_at(pa.table({field.name: pa.chunked_array(chunks, column.type)}), chosen).column(0)
         columns.append(column)
     made = pa.Table.from_arrays(columns, schema=kept.schema)
-    few = drawn.table(rng.choice([0, 0, 5]))
+    few = read(drawn.write(drawn.table(rng.choice([0, 0, 5])), path))
     return drawn.ordered(pa.concat_tables([made, few.cast(made.schema)]))
 
 
@@ -116,7 +116,7 @@ def test_random_tables_are_as_python_has_them(suffix: str, cases: int, tmp_path:
             continue
         whole = drawn.table(rng.choice([0, 2, 30, 200]))
         old = drawn.ordered(read(drawn.write(whole, tmp_path / "0")))  # Parquet cuts dates off
-        new = edited(rng, drawn, old)
+        new = edited(rng, drawn, old, tmp_path / "1")
         multi = rng.random() < 0.6
         if not multi:
             old, new = without_repeated_keys(drawn, old), without_repeated_keys(drawn, new)
@@ -224,9 +224,9 @@ def test_a_column_has_the_name_already(tmp_path: Path) -> None:
         (OLD.set_column(1, "name", [[1] * 5]), [], "name int64 differs from name string; give all files"),
         (OLD, ["--ignore", "nam"], "--ignore nam: there is no such column; did you mean name?"),
         (OLD, ["--ignore", "5"], "--ignore 5: there is no such column; use id, name, at, in"),
-        (OLD.take([0, 2, 1, 3, 4]), [], "new.parquet: row group 0, row 2: disorder: 2 comes after 4 by --field id; add"),
-        (OLD.take([0, 1, 1, 3, 4]), [], "new.parquet: row group 0, row 2: its key is that of the item ahead of it; name"),
-        (OLD.take([0, 1, 2, 4, 4]), [], "new.parquet: row group 1, row 1: its key is that of the item ahead of it; name"),
+        (OLD.take([0, 2, 1, 3, 4]), [], "new.parquet: row group 0, row 2: disorder: 2 comes after 4 by"),
+        (OLD.take([0, 1, 1, 3, 4]), [], "new.parquet: row group 0, row 2: its key is that of the item ahead"),
+        (OLD.take([0, 1, 2, 4, 4]), [], "new.parquet: row group 1, row 1: its key is that of the item ahead"),
     ],
 )  # fmt: skip
 def test_errors_are_one_line(
