@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.formats.output_items import OutputItems
     from gpumerge_cli.formats.record_options import Key
-    from gpumerge_cli.formats.tables.changed_columns import ChangedRows
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.join_gather import JoinGather
@@ -303,8 +302,8 @@ class Written:
     """Turns whole lines into the bytes to write; None if they are written as they are."""
     rows: Gather | JoinGather | None = None
     """The way to the rows that items refer to, which go to an output of a format of rows."""
-    changes: ChangedRows | None = None
-    """Finds the changed columns of a diff of rows; None for others."""
+    changes: Callable[[bytes], bytes] | None = None
+    """Makes the file of changed columns of whole items of a diff; None if they are lines."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from typing import Any
 
-from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Order
 from gpumerge_cli.order.rules import LineKey
@@ -58,8 +58,8 @@ class Diff:
     """The names of the columns of lines, as far as they have names."""
     by_key: Order | None = None
     """The order of the keys of records and rows; None for lines."""
-    changed_items: Callable[[Bytes], tuple[Bytes, int]] | None = None
-    """Leaves the pairs that have not changed out of whole items of the result, and counts these pairs.
+    changed_items: Callable[[Any], tuple[Any, int]] | None = None
+    """Leaves the pairs that have not changed out of the bytes of whole items of the result, and counts these pairs.
 
     None if the items hold all that is compared."""
 

@@ -72,7 +72,7 @@ def compared_tables(
     )
     found = all_items(opened, [form, form], order, progress, None, purpose.memory)
     return PreparedSources(
-        tuple(found), order, Written(rows=gather, changes=ChangedRows(pairs, keys, item_bytes)), join=diff
+        tuple(found), order, Written(rows=gather, changes=ChangedRows(pairs, keys, item_bytes).rows), join=diff
     )
 
 

@@ -1,4 +1,4 @@
-"""Which values of two Arrow arrays are the same: a null is the same as a null, NaN as NaN, and -0.0 as 0.0."""
+"""The comparison of two Arrow arrays value by value: a null equals a null, NaN equals NaN, and -0.0 equals 0.0."""
 
 from __future__ import annotations
 
