@@ -60,6 +60,9 @@ public:
     auto by_words(Call call) const
     {
         if (plain_) return call(static_cast<PlainWords*>(nullptr));
+#if defined(__SSE4_1__)
+        if (FirstFieldWords::suit(lines())) return call(static_cast<FirstFieldWords*>(nullptr));
+#endif
         return Images::by_kind(lines(), call);
     }
 

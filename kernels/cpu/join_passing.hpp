@@ -24,6 +24,47 @@ struct PlainWords {
     }
 };
 
+#if defined(__SSE4_1__)
+// The images of lines whose only key is the bytes of their first field.
+struct FirstFieldWords {
+    Word words[2];
+    bool exact, fault = false;
+
+    // Whether an order is by such a key alone, and lines with equal keys are equal.
+    static bool suit(const LineOrder& order)
+    {
+        const bool one_byte = order.separator >= 0 && (order.separator & ~(255ll | QUOTED | RECORD_END)) == 0;
+        if (order.keys != 1 || !one_byte || !(order.flags & STABLE) || order.flags & IN_LOCALE) return false;
+        const Key& key = order.key(0);
+        const bool is_first = key.start_field == 0 && key.start_char == 0 && key.end_field == 0 && key.end_char == 0;
+        return is_first && key.kind == KIND_bytes && key.flags == 0;
+    }
+
+    __attribute__((always_inline)) FirstFieldWords(const LineOrder& order, Text line)
+    {
+        const char separator = static_cast<char>(order.separator);
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(line.start));
+        const __m128i below_2 = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(1)), bytes);
+        const __m128i ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(separator)), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
+        const unsigned marks = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(ends, below_2)));
+        const int size = line.stop - line.start < 16 ? static_cast<int>(line.stop - line.start) : 16;
+        const int length = __builtin_ctz(marks | 1u << size);
+        if (length < size && static_cast<char>(line.start[length]) != separator) [[unlikely]] {
+            const Images::KeyWords other(order, line);
+            words[0] = other.words[0];
+            words[1] = other.words[1];
+            exact = other.exact;
+            return;
+        }
+        const __m128i places = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        const __m128i key = _mm_and_si128(bytes, _mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(length)), places));
+        words[0] = __builtin_bswap64(static_cast<Word>(_mm_cvtsi128_si64(key)));
+        words[1] = __builtin_bswap64(static_cast<Word>(_mm_extract_epi64(key, 1)));
+        exact = length < 16;
+    }
+};
+#endif
+
 // Passes the lines that end in [begin, stop). ahead: the line ahead of them. Words: see Images. compare(x, y): of lines whose
 // images are equal. text_of(line): without what ends it. Calls visit(order, line) for lines that do not go behind the one ahead
 // of them: FAULTY_KEY, negative, or zero for equal keys.
