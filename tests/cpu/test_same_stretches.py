@@ -27,12 +27,16 @@ from tests.linekeys import key_of
 
 _DIFF, _UNIQUE, _EACH = 16, 32, 128
 _CSV = [
+    LineOrder((LineKey(end_field=0),), b","),
     LineOrder((LineKey(end_field=0),), b",", quoted=True),
     LineOrder((LineKey(start_field=1, end_field=1, reverse=True), LineKey("numeric", end_field=0)), b",", quoted=True),
     LineOrder((LineKey("hex", end_field=0, invalid="last"),), b",", quoted=True),
 ]
 _MARKS = (b"-\t", b"+\t", b"<\t", b">\t")
-_WORDS = ("", "1", "2", "07", "-3.5", "0x1f", "jan", "Dec", "a", "Ab", "ab c", "v1.10", "v1.9", "10K", "NA", "x" * 17)
+_WORDS = (
+    "", "1", "2", "07", "-3.5", "0x1f", "jan", "Dec", "a", "Ab", "ab c", "v1.10", "v1.9", "10K", "NA", "x" * 15,
+    "x" * 16, "x" * 17, "\1", "a\0", "a\1b",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True, scope="module")
