@@ -53,7 +53,7 @@ _OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
 # narrow keys. They are compiled once, for the least level.
 _OF_ALL_LEVELS = (
     "chunk", "collation", "compare", "cuts", "entries", "entries_rows", "gather", "keys_merge", "keys_sort",
-    "keys_table", "keys_workspace", "mapping", "records", "sink", "source", "team", "workspace",
+    "keys_table", "keys_workspace", "mapping", "records", "sieve", "sink", "source", "team", "workspace",
 )  # fmt: skip
 _NARROW_KEYS = ("keys-8-", "keys-16-")
 # The standard headers of later versions of C++ hold far more, and the units need none of it. REMOVE_TRANSITIVE_INCLUDES

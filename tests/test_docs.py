@@ -114,11 +114,16 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy("february.csv", "b.csv")
     Path("monday.csv").write_text('city,amount\n"Rome, Italy",7\nOslo,40\n')
     Path("tuesday.csv").write_text("city,amount\nOslo,9\nParis,10\n")
+    Path("north.csv").write_text("city,amount\nOslo,40.50\nRome,7\n")
+    Path("south.csv").write_text("city,amount\nOslo,0.25\n")
+    Path("counts.txt").write_text("      2 b\n      1 a\n")
     for name, text in LOGS.items():
         Path(name).write_text(text)
     os.utime("syslog", (NEW_YEAR, NEW_YEAR))
     Path("orders.csv").write_text("when,what\n01/12/2024,tea\n03/11/2024,rice\n")
     Path("visits.csv").write_text("at,who\n2024-12-01T10:00:00Z,ann\n")
+    Path("trades.csv").write_text("sym,at,price\nAB,2024-12-01T10:00:00Z,7\n")
+    Path("quotes.csv").write_text("sym,at,bid\nAB,2024-12-01T09:59:00Z,6\n")
     Path("orders2.csv").write_text("at,what\n2024-12-01 11:00:00+01:00,tea\n")
     for name, ids in (("monday", [1, 3, 3, 7]), ("tuesday", [2, 3, 9]), ("hour-00", [1, 2]), ("hour-01", [3, 4])):
         table = pyarrow.table({"id": ids, "name": [f"name {number}" for number in range(len(ids))]})

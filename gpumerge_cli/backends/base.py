@@ -172,6 +172,13 @@ class CountingWorkspace(Workspace, Protocol):
         """The count of equal items for each output item, as int64; valid until the next `merge`."""
 
 
+class SelectingWorkspace(Workspace, Protocol):
+    """A workspace of the CPU, which also finds items of its result."""
+
+    def bytes_ahead(self, items: int) -> int:
+        """Bytes of the first `items` items of the output of the last `sort`."""
+
+
 class Backend(Protocol):
     """One way to run merges: "cpu" or "gpu"."""
 

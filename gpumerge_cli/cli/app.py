@@ -14,6 +14,7 @@ from gpumerge_cli.cli.failures import describe_failure, with_short_values
 from gpumerge_cli.cli.help import help_text, wanted_help
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.setting_files import anything_set
+from gpumerge_cli.cli.short_names import spelled_out
 from gpumerge_cli.cli.signals import handle_signals, stop_signal
 from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, lack_of_descriptors
 from gpumerge_cli.urls import redacted
@@ -26,6 +27,7 @@ def invoke(arguments: Sequence[str], *, last: bool = False) -> int:
 
     last: the process ends with this command line; signals that come after it change nothing.
     """
+    arguments = spelled_out(arguments)
     # In sort, --debug has GNU sort's meaning.
     traceback_option = "--traceback" if arguments[:1] == ["sort"] else "--debug"
     with handle_signals(restore=not last), _standard_output():

@@ -14,6 +14,7 @@ import typer
 
 from gpumerge_cli.cli.help import help_text, version_text
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, COMMANDS, command
+from gpumerge_cli.cli.options.other_names import OTHER_NAMES, SHORT_NAMES
 from gpumerge_cli.cli.scan import Operand, scan
 from gpumerge_cli.cli.values import read_value
 from gpumerge_cli.errors import UsageError
@@ -54,7 +55,10 @@ def invoke_typer(arguments: Sequence[str], run: RunCommand) -> int:
         return ending.exit_code
     except typer.TyperException as error:
         what, way_out = f"{error.message[:1].lower()}{error.message[1:]}", f"see {_OWN.path} --help"
-        near = nearest("".join(others[:1]), COMMAND_NAMES)
+        name = "".join(others[:1])
+        if name in OTHER_NAMES:
+            raise UsageError(f"there is no command {name!r}", way_out=OTHER_NAMES[name]) from error
+        near = nearest(name, (*COMMAND_NAMES, *SHORT_NAMES))
         raise UsageError(what.rstrip("."), way_out=f"did you mean {near}? {way_out}" if near else way_out) from error
     return 0
 

@@ -10,6 +10,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpumerge merge --time web1.log app.log syslog -o all.log", "Merge logs by time, each in its own form."),
         ("gpumerge merge --unique a.i32 b.i32 -o distinct.i32", "Merge, and keep one of several equal items."),
         ("gpumerge merge --field amount:n --unique=last monday.csv tuesday.csv", "Keep the last of equal keys."),
+        ("gpumerge merge --field city --sum amount north.csv south.csv", "Add the amounts of each city."),
         ("gpumerge merge web1.log web2.log --head 1", "Write the first line of the merge, and read little more."),
         ("gpumerge merge a.i32 b.i32 --compare", "Check and time every kernel on these files."),
         ("gpumerge merge a.i32 b.i32 --memory 256M --report r.json -o merged.i32", "Merge in 256 MiB. Write a report."),
@@ -46,12 +47,25 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "gpumerge join -1 id -2 person people.parquet towns.parquet --output joined.parquet",
             "Join tables whose keys have different names.",
         ),
+        (
+            "gpumerge join --type asof --field sym,at:time --tolerance 5m trades.csv quotes.csv --output both.csv",
+            "Each trade beside the last quote of its symbol, at most five minutes ahead of it.",
+        ),
     ),
     "sort": (
         ("gpumerge sort -n -o sorted.txt numbers.txt", "Sort lines by their leading numbers."),
         ("gpumerge sort -m -k 2,2n -t , january.csv february.csv", "Merge files that are sorted already."),
         ("gpumerge sort --field amount:nr sales.csv", "Sort CSV by amount, the greatest first, under its header."),
+        ("gpumerge sort -n --tail 3 numbers.txt", "Write the three greatest numbers, without sorting the others."),
+        (
+            "gpumerge sort --counted counts.txt",
+            "Sort what uniq -c wrote by its text; add counts of equal lines.",
+        ),
         ("gpumerge sort --time app.log", "Sort a log by the first time in each line."),
+        (
+            "gpumerge sort --unique --keep-order -o once.txt numbers.txt",
+            "Write each line once, where it is first seen.",
+        ),
         ("gpumerge sort -o sorted.i32 shuffled.i32", "Sort raw numbers, whose type the suffix gives."),
     ),
     "check": (

@@ -30,6 +30,7 @@ from gpumerge_cli.cli.options.groups import (
     OutputOptions,
     RecordOptions,
     ResourceOptions,
+    SumOptions,
     TableOptions,
 )
 from gpumerge_cli.cli.parse import parse_count
@@ -43,7 +44,7 @@ from gpumerge_cli.units import parse_size
 
 if TYPE_CHECKING:
     from gpumerge_cli.cli.options.typed import MergeOptions, SortOptions
-    from gpumerge_cli.engine.job import Destination, Job, Operation, Resources
+    from gpumerge_cli.engine.job import Destination, Job, Operation, RankRange, Resources
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.record_options import RecordRequest
     from gpumerge_cli.formats.tables.settings import GroupSize
@@ -96,6 +97,7 @@ def items_of(options: OrderOptions, files: Sequence[str]) -> Items:
         schema=schema,
         nulls=nulls_of_columns(options, keys),
         kinds=kinds_of_columns(options, keys, files),
+        counted=isinstance(options, SumOptions) and options.counted,
     )
 
 
@@ -213,16 +215,41 @@ def rule_of(options: MergeOptions | SortOptions) -> Equals:
     if options.counts and options.only == "all-duplicates":
         what = "--only all-duplicates writes each of several equal items, so it has no counts"
         raise UsageError(what, way_out="use --only duplicates, or leave the counts out")
-    return Equals.of(options.unique or options.counts, options.only)
+    return Equals.of(options.unique or options.counts or options.sums, options.only)
+
+
+def head_or_tail(options: MergeOptions | SortOptions) -> RankRange | None:
+    """The ranks that --head or --tail names, None without them."""
+    from gpumerge_cli.engine.job import RankRange
+
+    if options.head is not None:
+        return RankRange(0, options.head)
+    if options.tail is None:
+        return None
+    return RankRange(-options.tail, None) if options.tail else RankRange(0, 0)
 
 
 def margin_of(options: CountOptions) -> Margin | None:
-    """The counts that --count or --count-to asks for, with the column of --source; None without any of them."""
+    """The counts or sums that options ask for, or the column of --source; None without them. Raises UsageError."""
+    if isinstance(options, SumOptions) and options.sums:
+        return Margin(sums=columns_of_sums(options), counted=options.counted)
     if options.count_to is not None:
         return Margin("apart", file=options.count_to, title=options.source)
     if options.count is None and options.source is None:
         return None
     return Margin(options.count, title=options.source)
+
+
+def columns_of_sums(options: SumOptions) -> tuple[str, ...]:
+    """The columns that --sum names. Raises UsageError for an empty name."""
+    from gpumerge_cli.formats.json_paths import split_words
+
+    words = tuple(word for text in options.sum for word in split_words(text))
+    if not all(words):
+        raise UsageError(
+            f"--sum {','.join(options.sum)}: a column has no name", way_out="write --sum NAME, or a number"
+        )
+    return words
 
 
 def launch_of(options: LaunchOptions) -> LaunchRequest:

@@ -11,7 +11,7 @@ from gpumerge_cli.cli.gnu_values import parse_separator, parse_whole
 from gpumerge_cli.cli.job_parts import destination_of, resources
 from gpumerge_cli.cli.join_columns import OPTION as _COLUMNS_OPTION
 from gpumerge_cli.cli.join_keys import columns_of, given_fields, join_keys, values_format
-from gpumerge_cli.cli.join_options import of_lines_alone, shown_items
+from gpumerge_cli.cli.join_options import asof_of, of_lines_alone, shown_items
 from gpumerge_cli.cli.line_settings import without_line_settings
 from gpumerge_cli.cli.options.typed import JoinOptions
 from gpumerge_cli.cli.perform import check_report_place
@@ -108,6 +108,7 @@ def rules_of(options: JoinOptions, names: tuple[str, ...]) -> tuple[Join, bool]:
         between=between,
         quotes=options.quote_rule,
         shows=shown_items(options),
+        asof=asof_of(options),
         columns=keys.chosen.columns,
         auto=keys.chosen.auto or of_columns,
         refuses_more=of_columns,
@@ -139,7 +140,7 @@ def _of_records(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Re
     items = Items(
         options.format, options.dtype, reverse=options.reverse, records=first, others=(second,),
     )  # fmt: skip
-    return items, RecordJoin(shown_items(options), _filler(options.empty))
+    return items, RecordJoin(shown_items(options), _filler(options.empty), asof=asof_of(options))
 
 
 def _sizes(options: JoinOptions) -> tuple[int | None, int | None]:

@@ -11,7 +11,7 @@ from gpumerge_cli.cli.fields import path_keys
 from gpumerge_cli.cli.job_parts import kinds_of
 from gpumerge_cli.cli.join_columns import OPTION, Names, check_numbers, chosen_columns
 from gpumerge_cli.cli.join_keys import check_counts, given_fields, letters_of_both
-from gpumerge_cli.cli.join_options import of_lines_alone, of_plain_lines, shown_items
+from gpumerge_cli.cli.join_options import asof_of, of_lines_alone, of_plain_lines, shown_items
 from gpumerge_cli.cli.key_sources import with_parameters
 from gpumerge_cli.cli.keyspec import line_order
 from gpumerge_cli.cli.options.typed import JoinOptions
@@ -49,7 +49,7 @@ def of_tables(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
         nulls=options.nulls or "last", kinds=kinds_of(options, texts, names),
     )  # fmt: skip
     columns = _columns(options, names, items, [one.texts for one in given])
-    return items, JoinRequest(shown_items(options), columns)
+    return items, JoinRequest(shown_items(options), columns, asof_of(options))
 
 
 def _refuse_others(options: JoinOptions, names: Sequence[str]) -> None:
@@ -89,7 +89,8 @@ def of_values(options: JoinOptions, names: tuple[str, ...], chosen: FormatChoice
         order = with_parameters(line_order(options.letters, own, stable=True), options, names)
         orders.append(replace(order, keys=tuple(replace(key, option=one.option) for key in order.keys)))
     named = chosen.name if chosen.certainty == "named" else None
-    return Items(named, lines=orders[0], lines_of_others=orders[1]), JoinRequest(shown_items(options))
+    request = JoinRequest(shown_items(options), asof=asof_of(options))
+    return Items(named, lines=orders[0], lines_of_others=orders[1]), request
 
 
 def _columns(

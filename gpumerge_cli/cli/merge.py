@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.comparing import run_comparison
-from gpumerge_cli.cli.job_parts import file_names, items_of, job_to_output, launch_of, margin_of, resources, rule_of
+from gpumerge_cli.cli.job_parts import (
+    file_names,
+    head_or_tail,
+    items_of,
+    job_to_output,
+    launch_of,
+    margin_of,
+    resources,
+    rule_of,
+)
 from gpumerge_cli.cli.messages import print_report
 from gpumerge_cli.cli.options.groups import MergingOptions
 from gpumerge_cli.cli.options.typed import CombineOptions, JoinOptions, MergeOptions
@@ -14,7 +23,7 @@ from gpumerge_cli.cli.signals import ignore_signals
 from gpumerge_cli.dataclass import replace
 
 if TYPE_CHECKING:
-    from gpumerge_cli.engine.job import Job, KeyInterval, Operation, RankRange
+    from gpumerge_cli.engine.job import Job, KeyInterval, Operation
     from gpumerge_cli.results.run import MergeReport
 
 
@@ -43,7 +52,7 @@ def job_of(options: MergeOptions) -> Job:
     operation = Operation(
         check=options.check,
         equals=rule_of(options),
-        ranks=_head_or_tail(options),
+        ranks=head_or_tail(options),
         keys=key_interval(options),
         margin=margin_of(options),
         launch=replace(launch_of(options), fan_in=options.fan_in, transfer=options.transfer),
@@ -56,17 +65,6 @@ def key_interval(options: MergeOptions | CombineOptions) -> KeyInterval | None:
     from gpumerge_cli.engine.job import KeyInterval
 
     return None if options.from_ is None and options.to is None else KeyInterval(options.from_, options.to)
-
-
-def _head_or_tail(options: MergeOptions) -> RankRange | None:
-    """The ranks that --head or --tail names, None without them."""
-    from gpumerge_cli.engine.job import RankRange
-
-    if options.head is not None:
-        return RankRange(0, options.head)
-    if options.tail is None:
-        return None
-    return RankRange(-options.tail, None) if options.tail else RankRange(0, 0)
 
 
 def _plan(job: Job) -> None:

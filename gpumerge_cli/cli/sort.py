@@ -12,6 +12,7 @@ from gpumerge_cli.cli.comparing import run_comparison
 from gpumerge_cli.cli.fields import header_prefix
 from gpumerge_cli.cli.gnu import SortCommand, check_operands, parse_sort, sort_command
 from gpumerge_cli.cli.job_parts import (
+    head_or_tail,
     job_to_output,
     kinds_of_columns,
     margin_of,
@@ -100,6 +101,7 @@ def _items(command: SortCommand) -> Items:
             nulls=nulls_of_columns(options, command.keys),
             kinds=kinds_of_columns(options, command.keys, command.files),
             schema=command.schema,
+            counted=options.counted,
         )
     chosen = chosen_format(options.format, command.files, command.keys.columns)
     return Items(
@@ -115,6 +117,7 @@ def _items(command: SortCommand) -> Items:
         line_ends=options.line_ends or "",
         record_start=options.record_start or "",
         shown=_underlining(command) if options.debug else None,
+        counted=options.counted,
     )
 
 
@@ -229,7 +232,8 @@ def _operation(command: SortCommand, items: Items) -> Operation:
     equals, margin = rule_of(options), margin_of(options)
     if command.mode != "merge":
         sort = SortRequest(options.algorithm or "auto", LaunchRequest(options.kernel, fan_in=options.fan_in))
-        return Operation("sort", equals, margin=margin, launch=sort)
+        ranks = head_or_tail(options)
+        return Operation("sort", equals, ranks=ranks, margin=margin, launch=sort, keep_order=options.keep_order)
     lenient = items.lines is not None and margin is None and equals in (Equals.ALL, Equals.FIRST)
     launch = LaunchRequest(options.kernel)  # the other launch options are for sorts
     return Operation(equals=equals, lenient=lenient, margin=margin, launch=launch)

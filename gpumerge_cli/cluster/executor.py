@@ -53,6 +53,10 @@ class Cluster(Workers):
             raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
         if job.resources.backend == "gpu" and (why := by_cpu(job)):
             raise UsageError(why, way_out="leave --backend gpu out")
+        if job.operation.keep_order:
+            raise UsageError("--keep-order: the output is made by one machine", way_out="leave --cluster out")
+        if job.operation.margin is not None and job.operation.margin.sums_columns:
+            raise UsageError("sums are made by one machine", way_out="leave --cluster out")
         if job.operation.margin is not None:
             raise UsageError("--source: the column is made by one machine", way_out="leave --cluster out")
         if job.operation.kind == "sort" and job.resources.compress_program is not None:

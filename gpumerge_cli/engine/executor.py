@@ -45,7 +45,7 @@ class RunPlan:
     sources: Callable[[], list[Source]]
     """Gives the runs as the sources of the merge, once all are made; none if there are no runs."""
     origins: Sequence[int] = ()
-    """See Pass."""
+    """See Pass; known once `sources` was called."""
 
 
 class JobTeam(Protocol):

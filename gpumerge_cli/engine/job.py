@@ -86,9 +86,9 @@ class Operation:
     lenient: bool = False
     """Merge lines that are not in order as sort -m does, and say nothing; with parts they are an error."""
     ranks: RankRange | None = None
-    """The items of the merge that are written, None for all; not with another `equals`, nor with `lenient`.
+    """The items that are written, None for all; of a merge not with another `equals`, nor with `lenient`.
 
-    The order is checked where items are read."""
+    The order is checked where items are read. A sort writes its first items or its last ones, see engine.selection."""
     keys: KeyInterval | None = None
     """The items that are combined and written, None for all; not with `ranks`, `lenient` or a join.
 
@@ -104,12 +104,19 @@ class Operation:
     """The requested kernel, and the algorithm of a sort."""
     name: str = ""
     """The name of the run in its report, "" for that of the kind or of `equals`."""
+    keep_order: bool = False
+    """A sort leaves the items that remain in the order of the inputs; not with `margin`, nor with parts."""
     turned: bool = False
     """The last input counts as the first one, and so on; the report has them in the given order."""
 
     def __post_init__(self) -> None:
         if self.kind == "sort" and isinstance(self.launch, LaunchRequest):  # says nothing of the algorithm
             object.__setattr__(self, "launch", SortRequest(launch=self.launch))
+
+    @property
+    def selects(self) -> bool:
+        """Whether it sorts, and writes the first or last items alone."""
+        return self.kind == "sort" and self.ranks is not None
 
     @property
     def takes_others(self) -> bool:
@@ -128,7 +135,9 @@ class Operation:
 
     @property
     def title(self) -> str:
-        """`name`, or the word for what it does: "merge", "sort", "check", "rank", "union", "join"."""
+        """`name`, or the word for what it does: "merge", "sort", "dedupe", "check", "rank", "union", "join"."""
+        if self.keep_order:
+            return self.name or "dedupe"
         return self.name or (self.equals.name_of_set if self.kind == "merge" else self.kind)
 
 

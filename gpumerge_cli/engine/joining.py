@@ -10,12 +10,20 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.line_source import BOM, LineSource
 from gpumerge_cli.formats.record_options import order_of
 from gpumerge_cli.native.joins import Joins, JoinWorker
+from gpumerge_cli.order.asof import FLOATS, NO_SCALE, NUMBERS, Asof, Measure, Scale, scale_of_kind, scale_of_unit
 from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin, as_records, joined_type, parts_of, turned_alike
+from gpumerge_cli.order.records import RecordOrder
 from gpumerge_cli.order.row_joins import JoinRequest
 from gpumerge_cli.urls import shown
+
+_MEASURES_OF_RECORDS: dict[str, tuple[Measure, Scale]] = {
+    "float": ("float", FLOATS), "bytes": ("bytes", NO_SCALE), "datetime": ("date", NUMBERS),
+    "timedelta": ("date", NUMBERS),
+}  # fmt: skip
+"""By kind of key; all other kinds are whole numbers."""
 
 
 def check_joined(job: Job) -> None:
@@ -78,6 +86,8 @@ def _of_records(job: Job, join: RecordJoin, inputs: Inputs) -> tuple[Job, Inputs
             way_out="join by keys of the same types and sizes",
         )
     join = replace(join, orders=turned_alike(orders))
+    if join.asof is not None:
+        join = replace(join, asof=_of_record(join.asof, parts_of(join.orders[0])[-1], b[-1].unit))
     # Numbers come in native byte order, and go out in that of the output's file.
     first, second = (dtype if dtype.kind in "SV" else dtype.newbyteorder("=") for dtype in dtypes)
     joined = joined_type(first, second, b) if join.has_rest else first
@@ -92,6 +102,8 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     sources = [source for source in inputs.sources if isinstance(source, LineSource)]
     format.check_join(sources, text, join.filler)
     join = join.within(text)
+    if join.asof is not None:
+        join = replace(join, asof=_of_line(join.asof, join))
     if join.key.is_timed:
         from gpumerge_cli.engine.times import read_first_times, with_years_of
 
@@ -108,6 +120,26 @@ def _of_lines(job: Job, join: Join, inputs: Inputs) -> tuple[Job, Inputs]:
     head += _joined_header(join, inputs, firsts) if has_names else b""
     order = Order.lines(join.rules[0])
     return _joined(job, join), replace(inputs, order=order, new_head=head)
+
+
+def _of_line(asof: Asof, join: Join) -> Asof:
+    """The as-of join by the last key of lines."""
+    last, named = (order.keys[-1:] for order in (join.key, join.rules[0]))
+    kind = last[0].compare if last else "bytes"
+    descending = last[0].reverse if last else join.key.reverse
+    return asof.by(named[0].option_text, "by kind", scale_of_kind(kind), descending=descending)
+
+
+def _of_record(asof: Asof, last: RecordOrder, unit_of_b: str) -> Asof:
+    """The as-of join by the last field of the keys of records."""
+    name, descending = last.name or last.key_location, last.descending
+    if last.unit != unit_of_b:
+        what = f"--type asof: the last keys, {name}, have the units {last.unit} and {unit_of_b}"
+        raise UsageError(what, way_out="write one of the files again with the unit of the other")
+    measure, scale = _MEASURES_OF_RECORDS.get(last.kind, ("whole", NUMBERS))
+    if measure == "date":
+        scale = scale_of_unit(last.unit)
+    return asof.by(name, measure, scale, descending=descending, width=last.width)
 
 
 def _joined(job: Job, join: JoinRules) -> Job:

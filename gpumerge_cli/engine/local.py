@@ -41,6 +41,7 @@ from gpumerge_cli.order.kinds import Order
 
 _BY_CPU = "auto has the CPU make sets and counts"
 _SHORT_LINE = 8
+_FLAG_BYTES = 8
 
 
 class Local:
@@ -62,9 +63,12 @@ class Local:
         if job.operation.kind == "sort":
             assert output is not None
             # A device may take a while to start; meanwhile room is taken.
-            output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
+            if not job.operation.selects:  # whose size is known late
+                output.reserve_space(by_devices=sorts_on_devices(on.backend, order, inputs.nbytes))
             # No GPU has some of the rules for equal items, or has been measured on counts of files.
-            of_cpu = job.operation.margin is not None or job.operation.equals.is_for_cpu
+            operation = job.operation
+            of_cpu = operation.margin is not None or operation.selects or operation.keep_order
+            of_cpu = of_cpu or operation.equals.is_for_cpu
             backend = "cpu" if of_cpu and on.backend == "auto" else on.backend
             alone = select_for_sort(backend, on.devices, order, inputs.nbytes, sharing=on.sharing)
             clock.start()
@@ -128,6 +132,14 @@ class LocalTeam:
             return self.ready_with([HeadsWorker(work, self.memory)])
         if work.action == "whole":
             return self._whole(work)
+        if work.action == "select":
+            from gpumerge_cli.engine.selecting import selection_workers
+
+            return self.ready_with(selection_workers(work, self.backend))
+        if work.action == "first seen":
+            from gpumerge_cli.engine.first_seen import FirstSeenWorker
+
+            return self.ready_with([FirstSeenWorker(work, self.memory)])
         workers: list[Worker] = []
         kinds = (choice.host is not None) + (len(choice.devices) > 0)
         if choice.host is not None:
@@ -167,6 +179,10 @@ class LocalTeam:
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.checks:
             return ChunkBudget(self._checking_threads(order), self.block_bytes(work.sources[0], order))
+        if work.margin is not None and work.margin.rules is not None:
+            # A chunk is there once more with its sums, and each item has a flag.
+            footprint = backend.chunk_sizes(order, len(work.sources), work.mean_bytes).footprint
+            memory = int(memory * footprint / (footprint + 1 + _FLAG_BYTES / work.mean_bytes))
         return budget_of(work, backend, policy, on.threads, memory, on.device_memory)
 
     def _checking_threads(self, order: Order) -> int:
@@ -182,6 +198,10 @@ class LocalTeam:
         from gpumerge_cli.engine.local_sorts import plan_local_runs
 
         assert self.output is not None
+        if self.job.operation.selects:
+            from gpumerge_cli.engine.selecting import plan_selection
+
+            return plan_selection(self.job, inputs, self.backend, self.memory, stack)
         return plan_local_runs(self.job, inputs, self.backend, self.memory, self.output, stack, at_once=at_once)
 
 

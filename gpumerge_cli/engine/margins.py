@@ -12,11 +12,17 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.formats.output import refuse_inputs, same_output
 from gpumerge_cli.order.differences import DiffRequest
-from gpumerge_cli.order.equals import SETS, TITLE, Margin
+from gpumerge_cli.order.equals import SETS, TITLE, Equals, Margin
+from gpumerge_cli.order.sums import COUNTED, SummedColumn, SumRequest, SumRules
 
 
-def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
-    """The margin, and the inputs as they are written with it. Raises UsageError for items that take no text."""
+def prepared_margin(margin: Margin, inputs: Inputs, equals: Equals) -> tuple[Margin, Inputs]:
+    """The margin, and the inputs as they are written with it. Raises UsageError for items that take no text.
+
+    equals: the items that go out.
+    """
+    if margin.sums_columns:
+        return _summed(margin, inputs, last=equals is Equals.LAST), inputs
     if margin.title is not None:
         margin, inputs = _named(margin, margin.title, inputs)
     if margin.count == "apart" or not margin.groups:
@@ -34,6 +40,28 @@ def prepared_margin(margin: Margin, inputs: Inputs) -> tuple[Margin, Inputs]:
         what = f"the columns have no place in this file, which is {format.word}"
         raise UsageError(what, where=name, way_out=f"use {', '.join(SETS[:-1])} or {SETS[-1]}")
     return placed.margin, replace(inputs, written=placed.written)
+
+
+def _summed(margin: Margin, inputs: Inputs, *, last: bool) -> Margin:
+    """The margin with the places of the columns that are summed. last: the last of equal items goes out."""
+    format, order = inputs.layout.format, inputs.order
+    if margin.counted:
+        rules = SumRules("counts of lines", (SummedColumn(COUNTED),), end=order.end[0], last=last)
+    else:
+        request = SumRequest(margin.sums, titles_in_header(inputs), last)
+        rules = format.summed(request, order, inputs.dtype, inputs.written)
+    return replace(margin, rules=rules)
+
+
+def titles_in_header(inputs: Inputs) -> tuple[str, ...]:
+    """The names in the last line of the header; () without such a line. Bytes that are not UTF-8 are surrogates."""
+    line = ahead_of_names(inputs)[1].rstrip(b"\r\n\0")
+    if not inputs.layout.items.header or not line:
+        return ()
+    last = line.split(inputs.order.end)[-1]
+    record = last if inputs.order.text is None else inputs.order.text.record_of(last)
+    fields = inputs.layout.format.fields_of_header(record, inputs.layout.items)
+    return tuple(name.decode("utf-8", "surrogateescape") for name in fields)
 
 
 def _named(margin: Margin, title: str, inputs: Inputs) -> tuple[Margin, Inputs]:
@@ -125,9 +153,15 @@ def by_cpu(job: Job) -> str:
         return made_by_cpu("joins")
     if job.items.lines is not None and not job.items.lines.gpu:
         return made_by_cpu("orders by a locale" if job.items.lines.by_locale else "orders by such keys")
+    if job.operation.selects:
+        return made_by_cpu("the first or last items of a sort")
+    if job.operation.keep_order:
+        return made_by_cpu("outputs in the order of the inputs")
     if job.operation.equals.is_for_cpu:
         return made_by_cpu("outputs of last items, duplicates or singles")
     margin = job.operation.margin
+    if margin is not None and margin.sums_columns:
+        return made_by_cpu("sums")
     if margin is not None and margin.title is not None:
         return made_by_cpu("columns of sources")
     return made_by_cpu("columns") if margin is not None and margin.count is None else ""

@@ -135,6 +135,12 @@ class Output:
         if self._changes is not None:
             return self._changes
         margin = self._operation.margin
+        if margin is not None and margin.rules is not None:
+            from gpumerge_cli.engine.sum_writer import SummedRowWriter, SumWriter  # not on the way of other jobs
+
+            if margin.rules.in_rows:
+                return SummedRowWriter(self.sinks)
+            return SumWriter(self.sinks, margin.rules)
         if margin is not None and margin.is_apart and self._counts is None:
             return NumberedRowWriter(self.sinks, self._items_in)
         if self._counts is None:

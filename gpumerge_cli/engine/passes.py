@@ -20,10 +20,11 @@ from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.order.row_joins import JoinRequest
 from gpumerge_cli.plan import Chunk, Planner
 
-Action = Literal["merge", "heads", "sort", "whole", "check", "values", "unpack"]
+Action = Literal["merge", "heads", "sort", "select", "whole", "first seen", "check", "values", "unpack"]
 """merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
-whole: a sort of everything at once. check: of the order. values: for invalid keys alone. unpack: of a
-compressed input to a copy."""
+select: of the items of a range that may be among the first or last ones of a sort, to runs. whole: a sort of everything
+at once. first seen: of equal items in any order, those that remain. check: of the order. values: for invalid keys
+alone. unpack: of a compressed input to a copy."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Pass:
     @property
     def sorts(self) -> bool:
         """Whether the items of a task come in any order."""
-        return self.action in ("sort", "whole")
+        return self.action in ("sort", "select", "whole")
 
     @cached_property
     def nbytes(self) -> int:

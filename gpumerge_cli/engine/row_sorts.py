@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, cast
 
+from gpumerge_cli.backends.base import SelectingWorkspace
 from gpumerge_cli.backends.select import host
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.job import Job, Operation
 from gpumerge_cli.engine.memory import memory_for_items
 from gpumerge_cli.engine.resources import cores
+from gpumerge_cli.engine.selection import Selection
 from gpumerge_cli.formats.format import Purpose
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.launch import SortRequest
 from gpumerge_cli.order.differences import DiffRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.row_joins import JoinRequest
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.row_selection import RowSieve
 
 
 def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
     """The use that a job makes of its inputs. by_ranges: see Purpose."""
 
-    def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
-        _sort_items(job, order, nbytes, parts, use)
-
     operation = job.operation
     sorts = operation.kind == "sort"
+    selection = Selection.of(operation)
+    sieve = None
+    if selection is not None:
+        from gpumerge_cli.engine.row_selection import RowSieve
+
+        sieve = RowSieve(selection)
+
+    def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
+        _sort_items(job, order, nbytes, parts, use, sieve)
+
     return Purpose(
         memory_for_items(job),
         sort if sorts else None,
@@ -37,6 +51,7 @@ def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
         checks=operation.check,
         margin=operation.margin,
         most=_most_items(operation),
+        sift=None if sieve is None else sieve.sift,
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
         join=operation.join if isinstance(operation.join, JoinRequest) else None,
         diff=operation.join if isinstance(operation.join, DiffRequest) else None,
@@ -51,9 +66,12 @@ def _copies(job: Job) -> bool:
 
 
 def _most_items(operation: Operation) -> int | None:
-    """See Purpose.most. The first items of a merge are among the first ones of each input, and so at the end."""
+    """See Purpose.most. The first items of a merge are among the first ones of each input, and so at the end.
+
+    Those of a sort are among the first ones of each sorted run.
+    """
     ranks = operation.ranks
-    if ranks is None or operation.kind != "merge":
+    if ranks is None or operation.kind not in ("merge", "sort"):
         return None
     if ranks.start < 0:
         return ranks.start if ranks.stop is None or ranks.stop < 0 else None
@@ -66,8 +84,18 @@ def merge_of_runs(job: Job) -> Job:
     return replace(job, operation=operation, resources=replace(job.resources, memory=memory_for_items(job)))
 
 
-def _sort_items(job: Job, order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
-    """Sort items in memory, stably. See formats.tables.runs.SortItems. Raises MemoryError, UsageError."""
+def _sort_items(
+    job: Job,
+    order: Order,
+    nbytes: int,
+    parts: Iterable[Bytes],
+    use: Callable[[Bytes], None],
+    sieve: RowSieve | None,
+) -> None:
+    """Sort items in memory, stably, and keep those that are written. See formats.tables.runs.SortItems.
+
+    sieve: takes a bound for other items. Raises MemoryError, UsageError.
+    """
     backend, request = host(), job.operation.launch
     assert isinstance(request, SortRequest)
     policy = backend.resolve_sort(request, order, nbytes)
@@ -79,7 +107,14 @@ def _sort_items(job: Job, order: Order, nbytes: int, parts: Iterable[Bytes], use
             room[at : at + len(data)] = data
             at += len(data)
         workspace.upload([nbytes])
-        workspace.sort(policy)
-        use(workspace.download())
+        selection = Selection.of(job.operation)
+        workspace.sort(policy, Equals.ALL if selection is None else selection.equals)
+        data = workspace.download()
+        if selection is not None and sieve is not None:
+            selecting = cast(SelectingWorkspace, workspace)
+            sieve.bound(order, selecting)
+            low, high = selection.range_of(selecting)
+            data = data[low:high]
+        use(data)
     finally:
         workspace.close()

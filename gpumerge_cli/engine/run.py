@@ -26,6 +26,7 @@ from gpumerge_cli.engine.reporting import make_report
 from gpumerge_cli.engine.resources import keep_no_freed_memory
 from gpumerge_cli.engine.row_sorts import merge_of_runs, purpose_of
 from gpumerge_cli.engine.steps import FoundDisorderError
+from gpumerge_cli.engine.task import PartTotal
 from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
@@ -130,12 +131,13 @@ def _run_to_output(
         job, inputs = _prepared(job, inputs)
         if inputs.is_sorted:
             job, sorts = merge_of_runs(job), False
-        parts = [] if sorts else _parts(job, inputs, clock)
+        selects = asked.operation.selects
+        parts = [] if sorts or selects else _parts(job, inputs, clock)
         output = Output(names, inputs, job, _sizes(parts, inputs, len(names)))
         try:
             team = executor.team(job, inputs, clock, output)
             running = _Running(job, inputs, output, team, clock, advance, on_stage)
-            outcome = running.sort(stack) if sorts else running.merge(parts)
+            outcome = running.done(parts, stack, sorts=sorts)
             output.finish(outcome, durable=job.output.durable)
             settle()
             output.commit(durable=job.output.durable)
@@ -147,8 +149,16 @@ def _run_to_output(
 
 def _check_before_opening(job: Job) -> None:
     """Raise an error for what is wrong with the job whatever its inputs hold."""
-    if job.operation.kind != "sort":
+    if job.operation.kind != "sort" or job.operation.keep_order:
         refuse_inputs(job.output.name, job.inputs)
+    if job.operation.selects:
+        from gpumerge_cli.engine.selection import Selection
+
+        Selection.of(job.operation)
+    if job.operation.keep_order:
+        from gpumerge_cli.engine.first_seen import check_kept
+
+        check_kept(job)
     if job.operation.join is not None:
         from gpumerge_cli.engine.joining import check_joined
 
@@ -163,7 +173,7 @@ def _prepared(job: Job, inputs: Inputs) -> tuple[Job, Inputs]:
 
         job, inputs = prepared(job, inputs)
     if operation.margin is not None:
-        margin, inputs = prepared_margin(operation.margin, inputs)
+        margin, inputs = prepared_margin(operation.margin, inputs, operation.equals)
         if operation.turned:
             margin = margin.of_runs(range(len(inputs.sources))[::-1])
         operation = replace(operation, margin=margin)
@@ -213,12 +223,32 @@ class _Running:
     advance: Advance | None
     on_stage: OnStage | None
 
+    def done(self, parts: Sequence[Chunk], stack: ExitStack, *, sorts: bool) -> Outcome:
+        """Merge or sort the inputs to the output, or leave them in their order. parts, stack: see merge and sort."""
+        if self.job.operation.keep_order:
+            return self.keep()
+        if self.job.operation.selects and not sorts:
+            outcome = self.write_runs(self.pass_of_runs(), stack)
+            outcome.counts += [0] * (len(self.inputs.sources) - len(outcome.counts))
+            return outcome
+        return self.sort(stack) if sorts else self.merge(parts)
+
+    def keep(self) -> Outcome:
+        """Write the items that remain of equal ones, in the order of the inputs."""
+        inputs = self.inputs
+        everything = Chunk(tuple((0, source.size) for source in inputs.sources), 0)
+        work = Pass.of(self.job, "first seen", inputs, self.output.writer(planned=False))
+        outcome = self._outcome(replace(work, pieces=[everything], advance=self.advance))
+        for source in inputs.sources:
+            source.check_unchanged()
+        return outcome
+
     def merge(self, parts: Sequence[Chunk]) -> Outcome:
         """Merge the inputs to the output. parts: of them, one for each part of the output."""
         inputs, operation = self.inputs, self.job.operation
         writer = self.output.writer(planned=operation.keeps_sizes)
         work = replace(Pass.of(self.job, "merge", inputs, writer), parts=parts, advance=self.advance)
-        outcome = self._outcome(work)
+        outcome = self._summed(work)
         if outcome.rest is not None:
             outcome = self._go_on(work, outcome, outcome.rest)
         if operation.margin is not None and operation.margin.total is not None:
@@ -243,7 +273,7 @@ class _Running:
 
     def sort(self, stack: ExitStack) -> Outcome:
         """Sort the inputs to the output. stack: closes at the end what must stay open until then."""
-        job, inputs = self.job, self.inputs
+        inputs = self.inputs
         runs = self.team.runs(inputs, stack, at_once=True)
         if runs.work.action == "whole":
             try:
@@ -251,29 +281,62 @@ class _Running:
             except DeviceMemoryError:
                 runs = self.team.runs(inputs, stack, at_once=False)
         self._say("sorting")
-        made = self._sorted(runs.work, self._half(0))
+        selects = runs.work.action == "select"
+        made = self._sorted(runs.work, self.advance if selects else self._half(0))
         for source in inputs.sources:
             source.check_unchanged()  # not later: what is written may go to one of them
         sources = runs.sources()
         if not sources:
-            return made
+            return replace(made, written=0, dropped=sum(made.counts), per_part={}) if selects else made
         self._say("merging")
         work = replace(
-            Pass.of(job, "merge", inputs, self.output.writer(planned=job.operation.keeps_sizes)),
+            self.pass_of_runs(),
             sources=sources,
             origins=runs.origins,
-            advance=self._half(inputs.nbytes),
+            advance=None if selects else self._half(inputs.nbytes),
         )
-        if len(self.output.sinks) > 1:
-            work = replace(work, parts=work.planner.parts(len(self.output.sinks)))
-            if job.operation.keeps_sizes:
-                self.output.reserve([part.nbytes for part in work.parts])
-        return sort_outcome(made, self._outcome(work))
+        written = sort_outcome(made, self.write_runs(work, stack))
+        if selects:
+            written.dropped = sum(made.counts) - sum(part.items for part in written.per_part.values())
+        return written
+
+    def pass_of_runs(self) -> Pass:
+        """The pass that merges sorted runs to the output."""
+        return Pass.of(self.job, "merge", self.inputs, self.output.writer(planned=self.job.operation.keeps_sizes))
+
+    def write_runs(self, work: Pass, stack: ExitStack) -> Outcome:
+        """Merge runs to the output, or the part of them that the job writes. stack: see `sort`."""
+        operation, chunk = self.job.operation, None
+        if operation.ranks is not None:
+            from gpumerge_cli.engine.selecting import wanted_of_runs
+
+            work, chunk = wanted_of_runs(work, self.inputs, self._outcome, stack)
+        if len(self.output.sinks) > 1 or chunk is not None:
+            work = replace(work, parts=work.planner.parts(len(self.output.sinks), chunk))
+        if operation.keeps_sizes and (work.parts or operation.ranks is not None):
+            self.output.reserve([part.nbytes for part in work.parts] or [work.nbytes])
+        return self._summed(work)
 
     def _sorted(self, work: Pass, advance: Advance | None) -> Outcome:
         """Do a pass that sorts pieces of the inputs."""
         work = replace(work, advance=advance, on_stage=self.on_stage)
-        return self._outcome(work, waits=work.action == "sort")
+        return self._outcome(work, waits=work.action in ("sort", "select"))
+
+    def _summed(self, work: Pass) -> Outcome:
+        """The outcome of a pass that writes the output, with the last group of a sum."""
+        margin = self.job.operation.margin
+        if margin is None or margin.rules is None:
+            return self._outcome(work)
+        from gpumerge_cli.engine.sum_faults import sum_error  # not on the way of other jobs
+        from gpumerge_cli.engine.sum_writer import InvalidSumError, SummedRowWriter, SumWriter
+
+        try:
+            outcome = self._outcome(work)
+            assert isinstance(work.writer, SumWriter | SummedRowWriter), "the output chose it"
+            outcome.per_part.setdefault(0, PartTotal()).nbytes += work.writer.end()
+        except InvalidSumError as found:
+            raise sum_error(found, margin.rules, self.inputs) from None
+        return outcome
 
     def _outcome(self, work: Pass, *, waits: bool = False) -> Outcome:
         """The outcome of a pass. waits: even if the output is a pipe. Raises InputError for the first item at fault."""

@@ -66,6 +66,13 @@ class SpilledFile:
         self._start, self.size = spool.append(parts)
         self._is_open = True
 
+    def append(self, parts: Iterable[Bytes]) -> None:
+        """Add parts to the run, the last one of its spool. Raises OutputError."""
+        start, nbytes = self._spool.append(parts)
+        self._spool.leave()  # it counts as one run still
+        assert start == self._start + self.size, "no other run follows"
+        self.size += nbytes
+
     def extent(self, start: int, held: int, swap: int = 0) -> Extent | None:
         """See SeekableInput."""
         return Extent(self._spool.descriptor, self._start + start, held, swap)
@@ -167,6 +174,29 @@ class PackedFile:
             return block
 
 
+class RunSink:
+    """Takes one run that is made in pieces, in order. The part of Sink that a SinkWriter needs."""
+
+    seekable = False
+    exact = True
+    line_end = None
+    target = None
+
+    def __init__(self, folder: str) -> None:
+        self.file = SpilledFile([], Spool(folder))
+
+    def encode(self, data: Bytes) -> Bytes:
+        """See Sink."""
+        return data
+
+    def write_at(self, start: int, data: Bytes) -> None:
+        """See Sink."""
+        self.file.append([data])
+
+    def stop(self) -> None:
+        """See Sink."""
+
+
 class Spill:
     """Takes runs that should not stay in memory, to temporary folders in turn.
 
@@ -174,11 +204,7 @@ class Spill:
     """
 
     def __init__(self, folders: Sequence[str], program: str | None) -> None:
-        self._folders = tuple(folders)
-        if not folders:
-            import tempfile
-
-            self._folders = (tempfile.gettempdir(),)
+        self._folders = spill_folders(folders)
         self._codec = BlockCodec.of(program)
         self._lock = threading.Lock()
         self._next = 0
@@ -222,6 +248,15 @@ class Spill:
             with self._lock:
                 if not spool.is_closed:
                     self._idle[number].append(spool)
+
+
+def spill_folders(folders: Sequence[str]) -> tuple[str, ...]:
+    """The folders of runs: the given ones, or the system's if there are none."""
+    if folders:
+        return tuple(folders)
+    import tempfile
+
+    return (tempfile.gettempdir(),)
 
 
 def _joined(parts: Sequence[Bytes]) -> memoryview:

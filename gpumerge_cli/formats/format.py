@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.record_joins import JoinRules
     from gpumerge_cli.order.row_joins import JoinRequest
     from gpumerge_cli.order.rules import LineOrder
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 Holds = Literal["lines", "untyped", "typed", "rows"]
 """lines: lines of text, which options for lines compare. untyped: items whose dtype comes from options or the suffix.
@@ -175,6 +176,16 @@ class Format(ABC):
         whole = order.text is not None and order.text.first_line  # records of lines are written as they are
         return Beside(margin, written) if order.plain_lines or whole else None
 
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
+        """The places of the requested columns in items, of which equal ones are summed.
+
+        order, dtype, written: those of the prepared items. Raises
+        UsageError for a column that is not there, has no numbers, or is the key.
+        """
+        from gpumerge_cli.formats.record_sums import summed_numbers
+
+        return summed_numbers(request, order, dtype)
+
     def torn_way_out(self, lines: Sequence[bytes]) -> str:
         """The way out where lines of a text seem to be pieces of items of this format; "" if they do not."""
         return ""
@@ -262,8 +273,10 @@ class Purpose:
     only_checks: bool = False
     """Whether nothing else is done with them, and equal rows are in order."""
     most: int | None = None
-    """The most items of each input that can be among those that are wanted: its first ones, or with a negative number
-    its last ones. None for all."""
+    """The most items of each input, or of a sort's runs, that can be among those that are wanted: the first ones, or
+    with a negative number the last ones. None for all."""
+    sift: Callable[[Any], Any] | None = None
+    """Leaves out items of rows that cannot be among the wanted ones of a sort; None if it writes all rows."""
     output: TableSettings = TableSettings()
     """The settings of its output, if that is a table."""
     join: JoinRequest | None = None

@@ -51,6 +51,8 @@ class Items:
     line is an item of its own."""
     shown: Callable[[bytes], bytes] | None = None
     """Turns whole lines into the text to write, not compressed; only for the format text."""
+    counted: bool = False
+    """Whether lines begin with counts, as uniq -c writes them, which belong to no key."""
     others: tuple[RecordRequest, ...] = ()
     """In place of `records`, for the inputs behind the first one; () if it holds for all."""
     lines_of_others: LineOrder | None = None
@@ -94,6 +96,7 @@ class Items:
             (self.line_ends, "--line-ends"),
             (self.header_prefix, "--header-prefix"),
             (self.header_lines, "--header"),
+            (self.counted, "--counted"),
         )
         return next((option for value, option in given if value), "")
 

@@ -10,11 +10,13 @@ from gpumerge_cli.formats.json_lines import copied_lines, json_key, value_order
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.native.json_joins import JsonPairs
 from gpumerge_cli.native.json_values import JsonKey
+from gpumerge_cli.order.asof import DECIMALS, NO_SCALE, Asof, Measure, scale_of_kind
 from gpumerge_cli.order.row_joins import JoinRequest, PayloadJoin
-from gpumerge_cli.order.rules import LineOrder, Spelling
+from gpumerge_cli.order.rules import LineKey, LineOrder, Spelling
 
 _NULLS = {b"\x03": b"\x04", b"\xff": b"\xfe", b"0": b"1", b"z": b"y"}
 """The images of nulls, each with another one at the same place among values."""
+_VALUE_NULLS, _TEXT_NULLS = (b"\x03", b"\x04", b"\xff", b"\xfe"), (b"0", b"1", b"z", b"y")
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,27 @@ def joined_lines(
     copied, types = copied_lines(sources, orders, keys, progress)
     made = tuple(value_order(order, its, types, spelling) for order, its in zip(orders, keys, strict=True))
     names = [(_name(a) if len(a.path) == 1 else "", _name(b)) for a, b in pairs if len(b.path) == 1]
-    return JoinedLines(copied, PayloadJoin(request.shows, made, b""), JsonPairs(names).lines)
+    asof = request.asof
+    if asof is not None:
+        type = types[-1].type if types[-1] is not None else "null"
+        asof = _asof(asof, orders[0].keys[-1], keys[0][-1], type)
+    return JoinedLines(copied, PayloadJoin(request.shows, made, b"", asof), JsonPairs(names).lines)
+
+
+def _asof(asof: Asof, key: LineKey, read: JsonKey, type: str) -> Asof:
+    """The as-of join by the last key. type: that of its values."""
+    name, descending = key.option_text, key.reverse
+    if read.reads == "texts":
+        return asof.by(name, "by kind", scale_of_kind(key.compare), descending=descending)
+    if read.reads == "tagged texts":
+        return asof.by(name, "nullable", NO_SCALE, descending=descending, nulls=b"".join(_TEXT_NULLS))
+    if read.reads == "values" and type == "null":
+        return asof.without_values(b"".join(_VALUE_NULLS))
+    is_number = read.reads == "numbers" or type == "number"
+    measure: Measure = "json" if is_number else "nullable"
+    return asof.by(
+        name, measure, DECIMALS if is_number else NO_SCALE, descending=descending, nulls=b"".join(_VALUE_NULLS)
+    )
 
 
 def _name(key: JsonKey) -> str:

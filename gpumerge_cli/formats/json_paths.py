@@ -33,6 +33,11 @@ def split_keys(text: str) -> list[tuple[str, str]]:
     return words
 
 
+def split_words(text: str) -> Sequence[str]:
+    """The paths between the commas of a text, without options."""
+    return _split(_BETWEEN_COMMAS, text)
+
+
 def path_of(word: str) -> tuple[str, ...]:
     """The names that a path goes through. Raises UsageError for an invalid escape."""
     rest = _ESCAPED.sub("", word)

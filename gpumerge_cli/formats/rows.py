@@ -31,7 +31,13 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.naming import open_input
 from gpumerge_cli.formats.places import OTHER_COLUMNS, refuse_delimiter
-from gpumerge_cli.formats.tables.group_sizes import SHARES_OF_READING, bytes_of_piece, rows_of_group, rows_of_piece
+from gpumerge_cli.formats.tables.group_sizes import (
+    SHARES_OF_READING,
+    bytes_of_group,
+    bytes_of_piece,
+    rows_of_group,
+    rows_of_piece,
+)
 from gpumerge_cli.formats.tables.row_sources import FixedItems, OpenedTable, TextItems, all_items, source_of
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
@@ -47,6 +53,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.spooled import Keep
     from gpumerge_cli.formats.tables.table import Table, TableWriter
     from gpumerge_cli.order.equals import Margin
+    from gpumerge_cli.order.key_types import Dtype
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 _LEAST_MEMORY = 1 << 16
 """Bytes that a sort takes which is to use temporary files."""
@@ -131,9 +139,12 @@ class RowFormat(Format):
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
         schema, memory, item_bytes = tables[0].schema, layout.purpose.memory, order.item_bytes
 
-        def gather(tables: Sequence[Table], keep: Keep | None = None) -> Gather:
+        def gather(
+            tables: Sequence[Table], keep: Keep | None = None, unasked: Sequence[frozenset[int]] | None = None
+        ) -> Gather:
             share, key = memory // SHARES_OF_READING, form.stated_key(schema)
-            return Gather(tables, schema, rows, piece, share, item_bytes, settings, key, keep)
+            large = bytes_of_group(len(schema), memory, layout.purpose.output.group)
+            return Gather(tables, schema, rows, piece, share, item_bytes, settings, large, key, keep, unasked)
 
         if layout.purpose.by_ranges:
             from gpumerge_cli.formats.tables.table_ranges import TableRanges
@@ -151,7 +162,8 @@ class RowFormat(Format):
         except WrongRangeError:
             apart = None
             found = all_items(opened, forms, order, progress, apart, memory)
-        way = gather(tables, opened[0].file.beside)
+        unasked = [apart[number].groups if apart else frozenset[int]() for number in range(len(tables))]
+        way = gather(tables, opened[0].file.beside, unasked if layout.purpose.copies else None)
         if apart:
             way.unlisted = [groups.unlisted(table) for groups, table in zip(apart, tables, strict=True)]
         return PreparedSources(tuple(found), order, Written(rows=way))
@@ -209,6 +221,17 @@ class RowFormat(Format):
         total = b"%d rows are in the first file alone, %d in the second alone, %d in both" if margin.total else None
         return Beside(replace(margin, columns_apart=True, total=total), written)
 
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
+        """See Format. The margin notes groups of equal rows, which are found and summed as they are written."""
+        from gpumerge_cli.formats.tables.summed import SumColumns
+        from gpumerge_cli.order.rows import RowOrder
+
+        assert written.rows is not None, "of rows"
+        assert isinstance(order, RowOrder), "of rows"
+        columns = SumColumns(request, written.rows.schema, order)
+        written.rows.numbered = columns
+        return columns.rules
+
     def named(self, title: str, names: Sequence[str], head: bytes, order: Order, written: Written) -> Named:
         """See Format. Its rows have had the column since they were prepared."""
         return Named((), head, written)
@@ -244,7 +267,7 @@ def _sorted(
     gather: Callable[[Sequence[Table]], Gather],
 ) -> PreparedSources:
     """Sorted runs of all rows. gather: makes that of the tables of runs."""
-    from gpumerge_cli.formats.tables.runs import sorted_runs
+    from gpumerge_cli.formats.tables.runs import WantedRows, sorted_runs
 
     assert purpose.sort is not None
     first, folders = opened[0], purpose.folders or (None,)
@@ -255,7 +278,8 @@ def _sorted(
     sources: list[FixedItems | TextItems] = []
     tables: list[Table] = []
     memory = purpose.memory if not purpose.spills else _LEAST_MEMORY
-    for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool):
+    wanted = None if purpose.most is None else WantedRows(abs(purpose.most), purpose.sift)
+    for run in sorted_runs([one.table for one in opened], form, order, purpose.sort, memory, spool, wanted):
         sources.append(source_of(run.items, form, order, first))
         tables.append(run.table)
     if not tables:

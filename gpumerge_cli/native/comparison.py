@@ -10,6 +10,7 @@ from typing import Any
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import order_spec
+from gpumerge_cli.order.key_kinds import TEXT_PADDING
 from gpumerge_cli.order.kinds import Order
 
 
@@ -40,6 +41,16 @@ def key_bounds(order: Order, number: int, line: bytes) -> tuple[int, int]:
     bounds = (ctypes.c_int64 * 2)()
     library().gm_key_bounds(order_spec(order), number, line, len(line), bounds)
     return bounds[0], bounds[1]
+
+
+def read_duration(text: str) -> int | None:
+    """The nanoseconds of a duration as keys of that kind have it, "1h30m" or "250ms"; None for another text."""
+    found = (ctypes.c_int64 * 3)()
+    data = text.encode("utf-8", "surrogateescape")
+    if not library().gm_read_duration(data + bytes(TEXT_PADDING), len(data), found):
+        return None
+    seconds, nanos, negative = found
+    return -(seconds * 10**9 + nanos) if negative else seconds * 10**9 + nanos
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,11 @@ class Joins:
         self._filler = join.filler
         self.most = join.most
         self.changed_items = join.changed_items if isinstance(join, Diff) else None
+        if join.asof is not None:
+            self._digits = join.asof.digits
+            self._asof = lib.AsofSpec(*join.asof.numbers)
+            if self._digits:
+                self._asof.text, self._asof.text_bytes = address_of(self._digits), len(self._digits)
         self.spec = lib.JoinSpec(
             sources=self.sources.specs,
             columns=None if self._columns is None else self._columns.buffer_info()[0],
@@ -48,6 +53,8 @@ class Joins:
             most_b=join.most[1],
         )
         self.spec.keys.contents = self._key
+        if join.asof is not None:
+            self.spec.asof.contents = self._asof
 
 
 class JoinWorker:

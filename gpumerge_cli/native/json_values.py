@@ -93,7 +93,7 @@ class JsonImages:
         lib = library()
         all_keys = [*self.keys, *(JsonKey((name,), "added") for name in added)]
         self._count = len(all_keys)
-        self._kept, self._keys = _tables(all_keys)
+        self._kept, self._keys = json_tables(all_keys)
         self._faults = {getattr(lib, name): name for name in _fault_names()}
 
     def items(self, text: Bytes, stop: int, spare: Bytes = b"") -> tuple[list[Bytes], JsonOutcome]:
@@ -178,7 +178,7 @@ class _Step:
         self.key = -1
 
 
-def _tables(keys: Sequence[JsonKey]) -> tuple[Any, Any]:
+def json_tables(keys: Sequence[JsonKey]) -> tuple[Any, Any]:
     """The library's JsonKeys, behind all that it points to."""
     lib = library()
     root, texts = _Step(), bytearray()

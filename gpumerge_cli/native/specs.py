@@ -71,7 +71,9 @@ def margin_spec(margin: Margin) -> Any:
     """The Margin of a margin. It keeps the texts alive that it points to."""
     lib = library()
     spec: Any = lib.Margin()
-    if margin.count is not None:
+    if margin.rules is not None:
+        spec.kind = lib.GROUPS
+    elif margin.count is not None:
         spec.kind = getattr(lib, f"COUNT_{margin.count.upper()}")
         spec.separator = separator_word(margin.separator) if margin.separator else 0
     elif margin.columns:

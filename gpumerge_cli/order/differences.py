@@ -63,6 +63,7 @@ class Diff:
 
     None if the items hold all that is compared."""
 
+    asof = None
     between = b"\0"
     most = (0, 0)
 

@@ -12,6 +12,7 @@ from enum import Enum, unique
 from typing import Literal
 
 from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.order.sums import SumRules
 
 # The bits of kernels/equals.h, which explains them.
 EQUAL, ONLY_A, ONLY_B, SET, DISTINCT = 1, 2, 4, 8, 16
@@ -158,6 +159,12 @@ class Margin:
     file: str | None = None
     """The file of the numbers that are apart: little-endian uint64, one for each item of the output; raw or .npy as its
     suffix means."""
+    sums: tuple[str, ...] = ()
+    """The columns that hold their sum over equal items in the item that goes out, as options name them."""
+    counted: bool = False
+    """Whether lines begin with counts, which are summed as such columns are."""
+    rules: SumRules | None = None
+    """The places of these columns in items; None until the inputs are opened."""
 
     @property
     def groups(self) -> bool:
@@ -165,9 +172,14 @@ class Margin:
         return self.count is not None or bool(self.columns)
 
     @property
+    def sums_columns(self) -> bool:
+        """Whether columns are summed over equal items."""
+        return self.sums != () or self.counted
+
+    @property
     def is_apart(self) -> bool:
         """Whether each item has a number apart from it."""
-        return self.count == "apart" or self.columns_apart
+        return self.count == "apart" or self.columns_apart or self.rules is not None
 
     @property
     def added(self) -> tuple[str, ...]:

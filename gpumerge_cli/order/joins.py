@@ -13,6 +13,7 @@ from gpumerge_cli.order.rules import LINES, NUL, LineKey, LineOrder, Quotes, Spe
 if TYPE_CHECKING:
     from array import array
 
+    from gpumerge_cli.order.asof import Asof
     from gpumerge_cli.order.kinds import Order
 
 PAIRS, ONLY_A, ONLY_B, PAIRED_A = 1, 2, 4, 8
@@ -50,6 +51,8 @@ class Join:
     """The words for the lines of A and B."""
     shows: int = PAIRS
     """A sum of PAIRS and the others."""
+    asof: Asof | None = None
+    """The rules of an as-of join, whose `shows` are those of a left join; None for joins of equal keys."""
     columns: tuple[tuple[int, int], ...] | None = None
     """The fields of the output: (0, number) for a field of the key, (1 or 2, field from 0) for those of A or B. None
     for the key, the other fields of A and the other fields of B."""

@@ -20,6 +20,7 @@ from gpumerge_cli.order.row_joins import PayloadJoin
 if TYPE_CHECKING:
     import numpy as np
 
+    from gpumerge_cli.order.asof import Asof
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -36,6 +37,8 @@ class RecordJoin:
     """The byte in place of a missing record."""
     orders: tuple[Order, ...] = ()
     """The orders of A and B, by keys of the same types; () until the inputs are opened."""
+    asof: Asof | None = None
+    """See Join."""
 
     columns = None
     between = b"\0"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from array import array
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.joins import ONLY_A, ONLY_B, PAIRED_A, PAIRS
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import MARK
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.asof import Asof
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,8 @@ class JoinRequest:
     """A sum of PAIRS and the others of joins.py."""
     columns: tuple[tuple[int, int], ...] | None = None
     """The columns of the output, see order.joins.Join; None for all."""
+    asof: Asof | None = None
+    """See order.joins.Join."""
 
     @property
     def may_lack(self) -> tuple[bool, bool]:
@@ -45,6 +51,8 @@ class PayloadJoin:
     """The orders of A and B, by as many keys that compare alike."""
     filler: bytes
     """The payload of a missing line."""
+    asof: Asof | None = None
+    """See order.joins.Join."""
 
     between = MARK
     most = (0, 0)

@@ -203,6 +203,8 @@ class Spelling:
     """The text between fields if no option names one; None for blanks."""
     has_returns: bool = False
     """Whether a carriage return at an item's end belongs to its end, so that users do not write it."""
+    has_counts: bool = False
+    """Whether a newline and a count stand behind the text of an item, which users see ahead of the text."""
     requested: LineOrder | None = None
     """The order as options give it, whose keys count fields of items. None: the lines are the items."""
 
@@ -339,7 +341,9 @@ class LineOrder:
         return part.replace(b'""', b'"') if self.quoted and self.quotes == "doubled" else part
 
     def record_of(self, line: bytes) -> bytes:
-        """A line as users know it: the item ahead of its fields, where a format took it to pieces."""
+        """A line as users know it: the item ahead of its fields or its count, where a format took it to pieces."""
+        if self.spelling.has_counts:
+            return line.rpartition(b"\n")[0]
         return line.split(MARK, 1)[0] if self.has_fields else line
 
     def between_fields(self, part: bytes) -> bytes:

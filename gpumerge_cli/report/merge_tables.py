@@ -25,6 +25,7 @@ _MEANINGS = {
     "sort": "sort pieces",
     "kernel": "merge kernel",
     "download": "copy from the GPU",
+    "sum": "sum columns",
     "spill": "keep sorted runs",
     "compress": "compress output",
     "write": "write output",
@@ -43,6 +44,7 @@ _BOUNDS = {
     "sort": "sorting",
     "kernel": "merging",
     "download": "copies from the GPU",
+    "sum": "summing columns",
     "spill": "keeping sorted runs",
     "compress": "compression",
     "write": "writing",
@@ -58,9 +60,8 @@ def stage_name(stage: str) -> str:
 
 def done(report: MergeReport) -> str:
     """The verb of the summary, in the past tense."""
-    return {"sort": "sorted", "merge": "merged", "join": "joined", "compare": "compared", "diff": "compared"}.get(
-        report.kind, f"{report.kind} of"
-    )
+    verbs = {"sort": "sorted", "dedupe": "deduplicated", "merge": "merged", "join": "joined"}
+    return (verbs | dict.fromkeys(("compare", "diff"), "compared")).get(report.kind, f"{report.kind} of")
 
 
 def summary(report: MergeReport) -> str:
@@ -175,7 +176,7 @@ def facts(report: MergeReport) -> list[tuple[str, str]]:
         ("dropped", _dropped(report)),
         ("columns left out", "; ".join(f"{one.left_out} of {one.name}" for one in report.inputs if one.left_out)),
         ("output", "" if report.joined is None else f"{format_counted(report.joined, 'item')}"),
-        ("order", "" if report.kind == "sort" else "checked" if report.checked else "not checked"),
+        ("order", "" if report.kind in ("sort", "dedupe") else "checked" if report.checked else "not checked"),
         ("peak memory", format_bytes(report.peak_memory) if report.peak_memory else ""),
         ("bounded by", bound_text(report)),
     ]
@@ -259,7 +260,7 @@ def _dropped(report: MergeReport) -> str:
         return ""
     of_compare = "that share a line with equal ones, or are in no column that is shown"
     of_set = of_compare if report.kind == "compare" else f"that the {report.kind} leaves out"
-    which = "that the rule for equal items leaves out" if report.kind in ("merge", "sort") else of_set
+    which = "that the rule for equal items leaves out" if report.kind in ("merge", "sort", "dedupe") else of_set
     return f"{format_count(report.dropped)} items {which}"
 
 

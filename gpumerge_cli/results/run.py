@@ -17,7 +17,7 @@ MERGE_SCHEMA = 4
 4 brought worker_reports, kinds and parts, and lanes of stretches are names."""
 AHEAD = ("spool", "decompress", "convert", "search")
 """Stages that happen during the start-up."""
-STAGES = ("read", "upload", "index", "check", "sort", "kernel", "download", "spill", "compress", "write")
+STAGES = ("read", "upload", "index", "check", "sort", "kernel", "download", "sum", "spill", "compress", "write")
 """The stages of the workers, in the order of a chunk's way."""
 
 
@@ -164,7 +164,7 @@ class MergeReport:
     """Seconds that the streaming itself took."""
     stages: tuple[Stage, ...]
     """The stages that happened, among "compile", "read", "upload", "index", "check", "sort", "kernel", "download",
-    "spill", "compress" and "write". Stages of different chunks overlap, so they may add up to more than `busy`."""
+    "sum", "spill", "compress" and "write". Stages of different chunks overlap: they may add up to more than `busy`."""
     peak_memory: int
     version: str
     origin: Origin = Origin()

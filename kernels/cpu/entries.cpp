@@ -160,6 +160,8 @@ unsigned char* gm_result(Workspace* workspace, int64_t* nbytes, int64_t* items)
     return const_cast<unsigned char*>(workspace->result);
 }
 
+int64_t gm_bytes_ahead(const Workspace* workspace, int64_t items) { return workspace->bytes_ahead(items); }
+
 int64_t* gm_equals(Workspace* workspace)
 {
     return workspace->margin.kind >= COUNT_APART ? workspace->group_sizes.data() : nullptr;

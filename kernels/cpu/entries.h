@@ -3,8 +3,8 @@
  *
  * Addresses lie in the host's memory. Sizes and positions are in bytes, unless they say items, and positions count from 0.
  * Functions that can fail return a Status and fill a Failure, and leave no memory behind. Only functions that take a
- * Workspace, a Join, Heads, a Gate or a mapping keep state. One thread at a time may use one of the first three, any number
- * the others.
+ * Workspace, a Join, Heads, a Sieve, a Seen, a Gate or a mapping keep state. One thread at a time may use one of the first five, any
+ * number the others.
  * Whether items are sorted or not, no memory outside of the arguments is touched. A merge of items that are not sorted is
  * some permutation of them.
  */
@@ -18,9 +18,11 @@ extern "C" {
 #endif
 
 enum Status { DONE = 0, DISORDER = 1, READ_FAILED = 2, INPUT_SHRANK = 3, WRITE_FAILED = 4, NO_MEMORY = 5, CALLBACK_FAILED = 6,
-    SURPLUS_FIELDS = 7, REPEATED_KEY = 8 };
+    SURPLUS_FIELDS = 7, REPEATED_KEY = 8, NO_NUMBER_TO_SUM = 9, NO_COLUMN_TO_SUM = 10, LONG_SUM = 11 };
 
-/* The failure of a call. error: its errno, if it has one. input: the number of the source or run. position: the byte in that source;
+/* The failure of a call. error: its errno, if it has one. input: the number of the source or run, or of the column for the last three
+ * statuses, whose position is the byte at which the item begins, or -1; then `error` is the bytes of the column's text, with the
+ * bytes of the item ahead of it above 32 bits. position: the byte in that source;
  * for DISORDER the byte of the first item that goes before the one ahead of it, or of a line with an invalid key (see gm_fault);
  * for SURPLUS_FIELDS the first byte of the line; for REPEATED_KEY that of the item whose key is that of the one ahead of it. */
 struct Failure {
@@ -49,7 +51,8 @@ struct FieldSpec {
 enum KernelNumber { PATH = 0 };  /* gm_kernel names the others */
 enum PathShape { CHAINS = 4 };   /* the merges that PATH does at once, and so the parts of its tile */
 enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, SORT_RECURSIVE = 3, SORT_RADIX = 4 };
-enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4, COLUMNS_APART = 5 };
+enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4, COLUMNS_APART = 5,
+    GROUPS = 6 };
 
 /* Text beside each line that goes out. COLUMNS: for a set of two runs, a text ahead of lines that both hold, that only the
  * first and that only the second holds; these texts lie in `text`, one behind the other, and equal, only_a and only_b are
@@ -60,7 +63,8 @@ enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, 
  * bytes behind the last one are readable. COUNT_APART: the first of equal items of any kind goes out, and gm_equals
  * has their number. COLUMNS_APART: for a set of two runs of lines or records, gm_equals has 0 for an item that both hold, 1 for one
  * that only the first holds, 2 for one that only the second holds. Where equals are counted, ranges of chunks must not cut groups of
- * equal items. */
+ * equal items. GROUPS: all lines or records go out whatever their places, and gm_equals has 1 for one that equals the item ahead of
+ * it, be it ahead of the chunk, else 0; the rule is one of places. */
 struct Margin {
     int64_t kind, equal, only_a, only_b;
     const unsigned char* text;
@@ -270,6 +274,57 @@ struct JsonMembers {
  * without any byte 1 goes out as it is. `out` has room for the items and, for each, for all names. Returns the bytes. */
 int64_t gm_json_members(const struct JsonMembers* members, const unsigned char* items, int64_t nbytes, unsigned char* out);
 
+/* Where the summed columns of items lie. FIELDS_OF_LINES: fields of lines, as `separator` says (see field_separator.cuh).
+ * FIELDS_OF_RECORDS: fields of the record of CSV ahead of byte 1 in a line. MEMBERS_OF_LINES: values of the line of JSON behind
+ * `keys` images. NUMBERS_OF_RECORDS: numbers in records of `record` bytes. COUNTS_OF_LINES: the text behind the first newline. */
+enum SumForm { FIELDS_OF_LINES = 0, FIELDS_OF_RECORDS = 1, MEMBERS_OF_LINES = 2, NUMBERS_OF_RECORDS = 3, COUNTS_OF_LINES = 4 };
+enum SumQuotes { NO_QUOTES = 0, DOUBLED_QUOTES = 1, ESCAPED_QUOTES = 2 };
+
+/* A summed column. place: the field, the slot of a member, or the byte in a record. For numbers in records, width, kind (an ItemKind)
+ * and big_endian. name, name_size: of a member of the whole object, its name with quotes and a colon in `names`; of others 0. */
+struct SumColumn {
+    int64_t place, width, kind, big_endian, name, name_size;
+};
+
+/* Sums of columns over groups of equal items. columns: `count` of them, fields in ascending order. terminator: the byte that ends a
+ * line. quotes: a SumQuotes, for FIELDS_OF_RECORDS. last: 1 if the last item of a group goes out, 0 if the first one does. */
+struct SumSpec {
+    int64_t form, count, terminator, separator, quotes, record, keys, last;
+    const struct SumColumn* columns;
+    const struct JsonKeys* members;
+    const unsigned char* names;
+};
+
+/* Opens sums, which hold the group that is not over; null if there is no memory. What the spec points to must outlive them. */
+struct Sums* gm_sums_open(const struct SumSpec* spec);
+void gm_sums_close(struct Sums* sums);
+/* Adds whole items, `items` of them. follows: for each 1 if it belongs to the group of the item ahead of it, else 0; null if nothing
+ * is added, but the columns of all items are read. The item of each group that is over goes out, with sums in its columns: decimal
+ * numbers are added exactly; those of records are integers, which must fit the column, or floats, which are added in their order
+ * as doubles. A group with one number leaves it as it stands; empty texts and nulls are no numbers. May end in NO_NUMBER_TO_SUM,
+ * NO_COLUMN_TO_SUM, or LONG_SUM for a number or sum of too many digits, or one that does not fit. */
+int64_t gm_sums_add(struct Sums* sums, const unsigned char* data, int64_t nbytes, const int64_t* follows, int64_t items,
+    struct Failure* failure);
+/* Ends the last group. */
+int64_t gm_sums_end(struct Sums* sums, struct Failure* failure);
+/* What has gone out since the last call; it stays until the next call. */
+unsigned char* gm_sums_result(struct Sums* sums, int64_t* nbytes);
+/* The beginning of items whose groups are known. items, nbytes: the items that belong to the group of the item ahead of all, and their
+ * bytes. groups: the groups that begin in all `items` items. */
+struct SumHead {
+    int64_t items, nbytes, groups;
+};
+void gm_sums_head(const struct SumSpec* spec, const unsigned char* data, int64_t nbytes, const int64_t* follows, int64_t items,
+    struct SumHead* head);
+
+/* Writes lines that begin with counts, as uniq -c writes them, to `out`, which may hold as many bytes: for each the text behind the
+ * count, a newline, the count, and the byte `end`. Each line ends in a newline. Returns the bytes, or the complement of the byte at
+ * which the first line without a count begins. */
+int64_t gm_counted_items(const unsigned char* text, int64_t nbytes, int64_t end, unsigned char* out);
+/* Writes the lines of such items as uniq -c does to `out`, which has room for 8 more bytes for each. An item without a newline is
+ * a line without a count. Returns the bytes. */
+int64_t gm_counted_lines(const unsigned char* items, int64_t nbytes, int64_t end, unsigned char* out);
+
 /* The rows low to high - 1 of an input, in which `count` wanted ones lie. */
 struct RowRange {
     int64_t low, high, count;
@@ -310,7 +365,9 @@ int64_t gm_merge(struct Workspace* workspace, const struct LaunchSpec* launch, i
 int64_t gm_sort(struct Workspace* workspace, const struct LaunchSpec* launch, int64_t equals);
 /* The result of the last merge or sort; nbytes and items may be null. */
 unsigned char* gm_result(struct Workspace* workspace, int64_t* nbytes, int64_t* items);
-/* With a margin of COUNT_APART or COLUMNS_APART: its number of each item of the result, until the next call; null otherwise. */
+/* The bytes of the first `items` items of that result. */
+int64_t gm_bytes_ahead(const struct Workspace* workspace, int64_t items);
+/* With a margin of COUNT_APART, COLUMNS_APART or GROUPS: its number of each item of the result, until the next call; null otherwise. */
 int64_t* gm_equals(struct Workspace* workspace);
 /* Merge or sort without gathering rows. After that any thread may ask for the bytes [position, position + nbytes) of the
  * result. For keys this is gm_sort and a copy. */
@@ -337,6 +394,53 @@ void gm_heads_next(struct Heads* heads, struct HeadsResult* result);
 unsigned char* gm_heads_room(struct Heads* heads, int64_t run, int64_t nbytes, int64_t last);
 /* The lines of each run that were merged. */
 void gm_heads_counts(struct Heads* heads, int64_t* counts);
+
+/* A sieve leaves out items that cannot be among the first ones of a sort, or with `last` among the last ones. Until it has a
+ * bound, all items stay. Null if there is no memory. One thread at a time uses it. */
+struct Sieve* gm_sieve_open(const struct OrderSpec* order, int64_t last);
+void gm_sieve_close(struct Sieve* sieve);
+/* From now on an item is left out if it goes behind this one (with `last`: ahead of it) and, if `equals` is 1, if it compares
+ * equal. item: a key in the host's byte order, a record, or a line without its terminator. */
+int64_t gm_sieve_bound(struct Sieve* sieve, const unsigned char* item, int64_t size, int64_t equals);
+/* taken: the bytes of whole items that were gone through. items: their number. made: the bytes of those that stay. full: 1 if
+ * the next item stays, and there is no room for it. fault: 1 if a line among them has an invalid key (see gm_fault). */
+struct Sieved {
+    int64_t taken, items, made, full, fault;
+};
+/* Copies the items that stay from items[0 .. nbytes) to `out`, as many as there is room for. Both are aligned to keys. PADDING
+ * bytes behind the items must be readable. What is not a whole item at their end is not taken. */
+void gm_sieve_pass(struct Sieve* sieve, const unsigned char* items, int64_t nbytes, unsigned char* out, int64_t room,
+    struct Sieved* found);
+/* Finds the items that go out of equal ones, wherever these lie; the items need no order. One thread at a time uses a Seen.
+ * equals: bits of BY_PLACE, for places in the order in which items come. most: the bytes of items, and of the table of their
+ * hashes, that are held at a time; one item always is. bits: the bytes of the bits that say which items go out. If these are more, the
+ * others lie in the file `descriptor`; it is -1 if they cannot be. hash_bits: the bits of a hash that count; 64, but in tests. */
+struct SeenSpec {
+    int64_t equals, most, bits, descriptor, hash_bits;
+};
+/* taken: the bytes of the text that were gone through, whole items. items: their number. kept: those that go out. part: the part
+ * that the caller writes the nbytes bytes at `at` to, before its next call; -1 for none. fault: the byte of the text at which an item
+ * with an invalid key begins (see gm_fault), or -1; items are taken up to about there. */
+struct SeenResult {
+    const unsigned char* at;
+    int64_t nbytes, taken, items, kept, part, fault;
+};
+struct Seen* gm_seen_open(const struct OrderSpec* order, const struct SeenSpec* spec);
+void gm_seen_close(struct Seen* seen);
+/* Begins with the items of the caller, or with those of a part. Those that are not equal to any that is held, and find no room, go
+ * to `parts` parts, a power of two; equal ones go to the same part. room: bytes of a part that are held. depth: 0 for the items
+ * of the caller, and one more for a part of a part. */
+int64_t gm_seen_begin(struct Seen* seen, int64_t parts, int64_t room, int64_t depth, struct Failure* failure);
+/* Takes items until those of a part must be written, or the text holds no more whole ones. records: 1 if the text is one of a
+ * part's pieces, which come in the order in which they were written. PADDING bytes behind the text must be readable. */
+int64_t gm_seen_take(struct Seen* seen, const unsigned char* text, int64_t nbytes, int64_t records, struct SeenResult* result,
+    struct Failure* failure);
+/* The next piece of a part that must be written at the end; none if result->part is -1. */
+void gm_seen_flush(struct Seen* seen, struct SeenResult* result);
+/* Writes the items of a text that go out to `out`, which has as much room. Once all parts are decided, the items of the caller come again,
+ * in the same order. Sets taken, items, kept and nbytes. */
+int64_t gm_seen_put(struct Seen* seen, const unsigned char* text, int64_t nbytes, unsigned char* out, struct SeenResult* result,
+    struct Failure* failure);
 
 /* One chunk, from its first read to its last write. ranges: start and stop in each of `inputs` sources. check: whether
  * disorder is an error (also between a range's first item and the one ahead of it). sorts: sort instead of merging.
@@ -390,12 +494,33 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * as they are, behind a mark. Items with equal keys are paired in order: the first of A with the first of B.
  * filler: the marks of an item of A alone, of B alone, and of changed items of A and of B, all of one length. columns: null, or
  * `count` fields of lines that are not compared. JOIN_UNIQUE: two items of an input with equal keys are an error. JOIN_COUNTS:
- * items are counted and not written. JOIN_EACH: no items are passed at once, for tests. */
+ * items are counted and not written. JOIN_EACH: no items are passed at once, for tests.
+ * asof: not null for an as-of join, whose shows are JOIN_PAIRS and JOIN_ONLY_A: each item of A goes out once, see AsofSpec. */
 enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8, JOIN_DIFF = 16, JOIN_UNIQUE = 32,
     JOIN_COUNTS = 64, JOIN_EACH = 128 };
+/* Which item of B an as-of join pairs with one of A. Keys that are no values have no partner. All keys but the last must be equal.
+ * direction: ASOF_BACKWARD, the last item of B whose last key is not above that of A; ASOF_FORWARD, the first one whose key is not
+ * below it; ASOF_NEAREST, the one of both that is nearer, of two equally near ones the one that ASOF_BACKWARD finds.
+ * measure: what the last key is. nulls: bytes, each of which begins the key of a null; 0 for none. width: the bytes of an image.
+ * tail: of items of tables whose key is bytes, those of the last key, a byte for nulls included; 0 for others.
+ * limited: whether there is a tolerance. It is limit_low and limit_high, 128 bits, of images and, in nanoseconds, of times and
+ * durations; limit_low, the bits of a double, of floats; text, decimal digits with a point, of other numbers. */
+enum AsofDirection { ASOF_BACKWARD = 0, ASOF_FORWARD = 1, ASOF_NEAREST = 2 };
+/* ASOF_BY_KIND: a text by the kind of its key. ASOF_BYTES: bytes. ASOF_NULLABLE: bytes or nulls. ASOF_JSON: the image of a JSON
+ * number. Images of fixed size: ASOF_WHOLE of integers, ASOF_DATE of integers of which the greatest is NaT, ASOF_FLOAT as of keys.cuh,
+ * ASOF_ROW_FLOAT as tables have them: those of negative floats are less by 1. In lines, images of tables lie behind a byte, 7 bits
+ * in each byte. */
+enum AsofMeasure { ASOF_BY_KIND = 0, ASOF_BYTES = 1, ASOF_NULLABLE = 2, ASOF_JSON = 3, ASOF_WHOLE = 4, ASOF_DATE = 5, ASOF_FLOAT = 6,
+    ASOF_ROW_FLOAT = 7 };
+struct AsofSpec {
+    int64_t direction, measure, nulls, width, tail, limited, limit_low, limit_high;
+    const unsigned char* text;
+    int64_t text_bytes;
+};
 struct JoinSpec {
     const struct SourceSpec* sources;
     const struct OrderSpec* keys;
+    const struct AsofSpec* asof;
     const int64_t* columns;
     const unsigned char* filler;
     int64_t count, filler_bytes, separator, shows, most_a, most_b;
@@ -457,6 +582,9 @@ int64_t gm_is_invalid(const struct OrderSpec* order, int64_t number, const unsig
 /* 1 if key `number` of a line, whose kind is a time, is one; else 0. found[0] and found[1] become its seconds since 1970 and the
  * nanoseconds behind them, found[2] and found[3] the places where it begins and ends in the line. */
 int64_t gm_read_time(const struct OrderSpec* order, int64_t number, const unsigned char* line, int64_t size, int64_t* found);
+/* 1 if a text, with 64 bytes behind it that can be read, is a duration; else 0. found[0] and found[1] become its seconds and the
+ * nanoseconds behind them, without the sign; found[2] 1 if it is negative, else 0. */
+int64_t gm_read_duration(const unsigned char* text, int64_t size, int64_t* found);
 /* Opens an extended regular expression of POSIX, which ends in NUL. It matches bytes. Null if it is invalid: then `message`, of
  * `room` bytes, becomes the message of the C library, ended by NUL; it stays as it is if there is no memory. */
 void* gm_pattern_open(const unsigned char* text, unsigned char* message, int64_t room);

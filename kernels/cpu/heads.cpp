@@ -35,6 +35,7 @@ namespace {
 #include "../corank.cuh"
 #include "line_images.hpp"
 #include "own_order.hpp"
+#include "plain_words.hpp"
 
 // Memory that says how much it holds.
 struct Held {
@@ -54,17 +55,6 @@ struct Held {
     {
         bytes.swap(other.bytes);
         std::swap(size, other.size);
-    }
-};
-
-// The images of lines without keys. The text is compared where these are equal.
-struct PlainWords {
-    Word words[2];
-    static constexpr bool exact = false, fault = false;
-
-    PlainWords(const LineOrder& order, Text line) : words{first_word(line), 0}
-    {
-        if (order.flags & REVERSE) words[0] = ~words[0];
     }
 };
 

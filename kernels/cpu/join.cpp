@@ -1,8 +1,9 @@
-// Joins two sorted sources of lines or records. join_walk.hpp finds the groups of equal keys.
+// Joins two sorted sources of lines or records. join_walk.hpp finds the groups of equal keys, and join_asof.hpp the nearest items.
 //
 // Keys are compared once with the key ahead of them, which also shows disorder, and once with the other input's. Their images,
 // which are those of sorts, decide nearly all comparisons.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "compare.hpp"
 #include "fault.hpp"
 #include "find.hpp"
+#include "json_images.hpp"
 #include "memory.hpp"
 #include "packing.hpp"
 #include "source.hpp"
@@ -34,16 +36,24 @@ struct Join {
 namespace {
 
 #include "../corank.cuh"
+#include "../record_fields.cuh"
 #include "line_images.hpp"
 #include "own_order.hpp"
 #include "key_fields.hpp"
+#include "record_fields.hpp"
 #include "join_passing.hpp"
 #include "join_fields.hpp"
 #include "join_output.hpp"
 #include "join_tape.hpp"
+#include "join_sides.hpp"
 #include "join_walk.hpp"
 #include "join_lines.hpp"
 #include "join_records.hpp"
+#include "exact_sum.hpp"
+#include "asof_values.hpp"
+#include "asof_lines.hpp"
+#include "asof_records.hpp"
+#include "join_asof.hpp"
 
 int64_t now()
 {
@@ -57,7 +67,12 @@ int64_t now()
 struct Join* gm_join_open(const struct JoinSpec* spec, int64_t room)
 {
     try {
-        if (spec->keys->kind == RECORDS) return new Walk<RecordKind>(*spec, room);
+        const bool records = spec->keys->kind == RECORDS;
+        if (spec->asof != nullptr) {
+            if (records) return new AsofWalk<RecordKind, RecordAsof>(*spec, room);
+            return new AsofWalk<LineKind, LineAsof>(*spec, room);
+        }
+        if (records) return new Walk<RecordKind>(*spec, room);
         return new Walk<LineKind>(*spec, room);
     } catch (const std::bad_alloc&) {
         return nullptr;
@@ -93,6 +108,16 @@ int64_t gm_join_pair(struct Join* join, const unsigned char* a, int64_t a_size, 
     *result = JoinResult{};
     Failure failure;
     return stopped_by(&failure, [&] { join->pair({a, a_size}, {b, b_size}, *result); });
+}
+
+int64_t gm_read_duration(const unsigned char* text, int64_t size, int64_t* found)
+{
+    bool negative;
+    const Duration duration = duration_of({text, text + size}, negative);
+    found[0] = duration.seconds;
+    found[1] = duration.nanos;
+    found[2] = negative;
+    return duration.valid;
 }
 
 int64_t gm_join_fields(struct Join* join, int64_t input, const unsigned char* line, int64_t size)

@@ -88,9 +88,15 @@ public:
 
     explicit RecordKind(const JoinSpec& spec)
         : keys_(*spec.keys), tables_{spec.sources[0].key, spec.sources[1].key},
+          first_(key_field(field_of(keys_, 0))), image_bytes_(first_.width < 8 ? static_cast<int>(first_.width) : 8),
           exact_(fields_of(keys_) == 1 && field_of(keys_, 0).width <= 8), out(spec, room_)
     {
-        for (size_t input = 0; input < 2; ++input) sizes_[input] = record_in(tables_[input]);
+        for (size_t input = 0; input < 2; ++input) {
+            sizes_[input] = record_in(tables_[input]);
+            if (fields_in(tables_[input]) != 1) continue;
+            const FieldSpec field = field_in(tables_[input], 0);
+            if (field.big_endian == first_.big_endian) places_[input] = field.offset;
+        }
     }
 
     // The place behind the record at `at`, or null if it does not end at or ahead of `stop`. input: see read.
@@ -101,8 +107,9 @@ public:
 
     void read(int64_t input, const unsigned char* begin, const unsigned char*, JoinRecord& record, Buffer& made) const
     {
-        record = {begin, record_key(keys_, tables_[input], begin, made).at, 0};
-        record.image = image_of_key(keys_, record.key);
+        const int64_t place = places_[input];
+        record = {begin, place >= 0 ? begin + place : record_key(keys_, tables_[input], begin, made).at, 0};
+        record.image = field_image(first_, record.key + first_.offset, image_bytes_);
     }
 
     int compare(const JoinRecord& x, const JoinRecord& y) const
@@ -157,7 +164,9 @@ public:
 private:
     const OrderSpec keys_;
     const int64_t* const tables_[2];
-    int64_t sizes_[2];
+    int64_t sizes_[2], places_[2] = {-1, -1};  // places_: where the key lies, if it is one field that is compared as it lies
+    const KeyField first_;
+    const int image_bytes_;
     const bool exact_;
     Buffer room_, passed_[2];  // passed_: see pass
 

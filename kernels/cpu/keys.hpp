@@ -35,6 +35,10 @@ struct KeyFunctions {
     // The number of sorted items whose image is less than `image`; with `through` also those with an equal one. The search
     // begins at the front.
     int64_t (*bound)(const Byte* items, int64_t count, uint64_t image, bool through);
+    // Copies to out the items that do not go behind `bound`, or with `last` not ahead of it, and with `equals` not those that
+    // equal it. There is room for so many. Returns how many items were gone through; kept[0] becomes how many stay.
+    int64_t (*sift)(const Byte* items, int64_t count, const Byte* bound, bool last, bool equals, Byte* out, int64_t room,
+        int64_t* kept);
 };
 
 // The functions for an order; null if it is no order of keys.

@@ -67,6 +67,8 @@ public:
         finish(out, equals);
     }
 
+    int64_t bytes_ahead(int64_t items) const override { return items * order.width; }
+
 private:
     static constexpr int64_t LEAST_SHARE = 1 << 16;  // items of a thread
 

@@ -103,6 +103,13 @@ public:
         else beside().copy(sorted_ + group * GROUP, skip, nbytes, out);
     }
 
+    int64_t bytes_ahead(int64_t items) const final
+    {
+        const int64_t group = items / GROUP;
+        const int64_t ahead = group > 0 ? group_ends_[static_cast<size_t>(group) - 1] : 0;
+        return ahead + bytes_of(sorted_ + group * GROUP, items % GROUP);
+    }
+
 protected:
     // Sets lines_, and makes count_ rows of the first `nbytes` bytes of staging.
     virtual void find(int64_t nbytes) = 0;
@@ -175,7 +182,9 @@ private:
     void put_out(Equals equals, bool gather)
     {
         if (!(equals & SET)) kept_ = count_;
-        if (beside().counts()) {
+        if (margin.kind == GROUPS) {
+            note_groups(sorted_, count_, group_sizes.reserve(static_cast<size_t>(count_)), equals, lines_);
+        } else if (beside().counts()) {
             Item* const out = merged_.data();
             kept_ = count_equals(sorted_, kept_, out, equals, lines_);
             sorted_ = out;

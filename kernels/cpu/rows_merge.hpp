@@ -144,3 +144,10 @@ inline long long keep_places(Item* rows, long long count, Equals equals, const L
     }
     return kept;
 }
+
+// Notes for each item whether it equals the one ahead of it.
+inline void note_groups(const Item* rows, long long count, int64_t* follows, Equals equals, const Lines& lines)
+{
+    if (count > 0) follows[0] = (equals & CONTINUED) != 0;
+    for (long long at = 1; at < count; ++at) follows[at] = !before(rows[at - 1], rows[at], lines);
+}

@@ -26,6 +26,8 @@ struct Workspace {
     virtual void sort_rows(const LaunchSpec& launch, Equals equals) { sort(launch, equals); }
     virtual void merge_rows(const LaunchSpec& launch, Equals equals) { merge(launch, equals); }
     virtual void receive(int64_t position, int64_t nbytes, unsigned char* out);
+    // The bytes of the first `items` items of the result.
+    virtual int64_t bytes_ahead(int64_t items) const = 0;
 
     OrderSpec order;
     Team team;

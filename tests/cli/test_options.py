@@ -23,6 +23,7 @@ from gpumerge_cli.compare.key_shapes import KeyShape
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelName, TileLoad, Transfer
+from gpumerge_cli.order.asof import AsofDirection
 from gpumerge_cli.order.equals import Kept, Only
 
 ENDS = {"help", "version"}
@@ -31,6 +32,7 @@ TYPES = {"flag": bool, "number": int, "numbers": tuple[int, ...], "size": int, "
 NAMES = {
     "Literal": Literal, "KeyShape": KeyShape, "BackendChoice": BackendChoice, "Algorithm": Algorithm,
     "KernelName": KernelName, "TileLoad": TileLoad, "Transfer": Transfer, "Kept": Kept, "Only": Only,
+    "AsofDirection": AsofDirection,
 }  # fmt: skip
 
 

@@ -26,10 +26,10 @@ OF_PROJECTS = """
     zero-terminated zone
 """
 NOT_OF_PROJECTS = """
-    check cluster cluster-wait compare compress-program config count distinct dry-run dtypes figures files0-from
-    fsync header header-prefix headers items joblog jobs keep-going kernels locale measure only only-unpaired order-list
-    output plan quick record-start render repeat report resume resume-failed runs schema seed shape shapes sizes sorted
-    time type unique unpaired
+    check cluster cluster-wait compare compress-program config count direction distinct dry-run dtypes figures
+    files0-from fsync header header-prefix headers items joblog jobs keep-going kernels locale measure only
+    only-unpaired order-list output plan quick record-start render repeat report resume resume-failed runs schema seed
+    shape shapes sizes sorted time tolerance type unique unpaired
 """
 
 

@@ -123,6 +123,9 @@ class CpuWorkspace:
         sort = self._functions.gm_sort_rows if self._by_parts else self._functions.gm_sort
         self._put_out(sort, sort_spec(policy), equals.value)
 
+    def bytes_ahead(self, items: int) -> int:
+        return int(self._functions.gm_bytes_ahead(self._handle, items))
+
     def _put_out(self, work: Callable[..., int], *arguments: Any) -> None:
         with self._timed("kernel"):
             check_status(work(self._handle, *arguments))

@@ -7,6 +7,7 @@ from gpumerge_cli.cli.options.actions import ACTIONS
 from gpumerge_cli.cli.options.items import INPUT, ORDER
 from gpumerge_cli.cli.options.joining import JOIN
 from gpumerge_cli.cli.options.model import SUFFIXES_MARK, Argument, Command, Needs, NotWith, Option
+from gpumerge_cli.cli.options.other_names import short_names
 from gpumerge_cli.cli.options.output import OUTPUT
 from gpumerge_cli.cli.options.running import ABOUT, TUNING, WHERE
 
@@ -152,7 +153,8 @@ COMMANDS = (
         "",
         "Merge sorted files on the GPU or the CPU, as fast as the machine moves their bytes, and see why.",
         "Data goes to standard output, everything else to standard error. See gpumerge COMMAND --help.",
-        ending=f"{SUFFIXES_MARK}\n\n{SWITCHES}\n\n{_exit_codes('disorder (check, sort -c), or files differ (diff)')}",
+        ending=f"{short_names()}\n\n{SUFFIXES_MARK}\n\n{SWITCHES}\n\n"
+        f"{_exit_codes('disorder (check, sort -c), or files differ (diff)')}",
     ),
     _command(
         "merge",

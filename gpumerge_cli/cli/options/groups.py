@@ -260,6 +260,18 @@ class CountOptions(SourceOptions):
         return self.count is not None or self.count_to is not None
 
 
+class SumOptions(CountOptions):
+    """Sums over equal items."""
+
+    sum: tuple[str, ...]
+    counted: bool
+
+    @property
+    def sums(self) -> bool:
+        """Whether something is summed over equal items."""
+        return self.sum != () or self.counted
+
+
 class ComparisonOptions(TableOptions, VerboseOptions):
     """Comparisons with libraries."""
 

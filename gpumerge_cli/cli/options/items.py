@@ -429,6 +429,24 @@ ORDER = (
         not_with=(NotWith(("unique",), "{other} keeps one of equal items, and {option} chooses among them"),),
     ),
     Option(
+        "keep-order", "Order", ("sort",),
+        "With --unique or --only: do not sort, but leave the items that remain where they stand in the input. "
+        "--unique keeps each item where it is first seen, --unique=last where it is last seen. gpumerge dedupe "
+        "stands for sort --unique --keep-order --compressed.",
+        not_with=(
+            NotWith(("merge", "check", "check-quiet", "debug", "compare"), settings=False),
+            NotWith(
+                ("count", "count-to", "source", "parts", "sum", "counted"), "{other}: the output of {option} has none"
+            ),
+            NotWith(("head", "tail"), "{other} is for sorted outputs", settings=False),
+            NotWith(("compress-program", "run-log"), "{other} is for sorts that make sorted runs", settings=False),
+        ),
+        needs=Needs(
+            ("unique", "only"), "{option} is for the items that remain of equal ones",
+            "add --unique or --only, or leave {option} out",
+        ),
+    ),
+    Option(
         "unique", "Order", ("check",),
         "Equal items are in disorder, too, as in sort -cu.",
         letter="u", gnu=True,

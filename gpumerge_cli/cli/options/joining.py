@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from gpumerge_cli.cli.options.model import NotWith, Option
+from gpumerge_cli.cli.options.model import Needs, NotWith, Option
+from gpumerge_cli.order.asof import DIRECTIONS
 from gpumerge_cli.order.key_kinds import JOIN_LETTERS
 
 _COLUMN = r"(0|[12]\.0*[1-9][0-9]*)"
 NUMBERS_OF_COLUMNS = rf"{_COLUMN}([, \t]{_COLUMN})*"
 """The pattern of a list of columns as coreutils' join takes it, but for the word auto."""
 
+_ASOF = Needs(("type",), "{option} is for an as-of join", "add --type asof", settings=False)
 _BY_NUMBER = (("key", "-j"), ("key-1", "-1"), ("key-2", "-2"))
 
 JOIN = (
@@ -46,14 +48,29 @@ JOIN = (
     Option(
         "type", "Output", ("join",),
         "Choose what is written. inner, the default: all pairs. left, right, outer: also the items of A, of B, of both "
-        "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once.",
-        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi"),
+        "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once. "
+        "asof: each item of A once, beside the nearest item of B by the last field of the key; fields ahead of it are "
+        "equal.",
+        kind="text", choices=("inner", "left", "right", "outer", "anti", "semi", "asof"),
         not_with=(
             NotWith(
                 ("unpaired", "only-unpaired"), "{option} and {other} both choose the lines to write",
                 "use one of them",
             ),
         ),
+    ),
+    Option(
+        "direction", "Output", ("join",),
+        "With --type asof, choose the item of B by its last key: backward, the default, the last one at or ahead of "
+        "that of A; forward, the first one at or behind it; nearest, the nearer one of both, backward if they are "
+        "equally near.",
+        kind="text", choices=DIRECTIONS, needs=_ASOF,
+    ),
+    Option(
+        "tolerance", "Output", ("join",),
+        "With --type asof, the greatest distance of last keys: a number for numbers, a duration for times and "
+        "durations, as 5m, 2s or 100ms. An item of A without a partner so near goes out alone.",
+        kind="text", placeholder="DISTANCE", needs=_ASOF,
     ),
     Option(
         "unpaired", "Output", ("join",),

@@ -12,6 +12,16 @@ _OF_ALL = NotWith(
     "{other} needs the whole merge, so it does not go with {option}",
     "leave one of them out",
 )
+_OF_SORTS = (
+    NotWith(("merge",), way_out="use gpumerge merge {option}"),
+    NotWith(("check", "check-quiet"), "{other}: a check writes nothing", "leave {option} out"),
+    NotWith(
+        ("only", "count", "count-to", "compare"),
+        "{other} needs the whole sort, so it does not go with {option}",
+        "leave one of them out",
+    ),
+    NotWith(("cluster",), "{option} is for this machine", "leave --cluster out", settings=False),
+)
 _OF_RANGE = NotWith(
     ("head", "tail", "plan", "compare"),
     "{option} and {other} do not go together",
@@ -20,6 +30,25 @@ _OF_RANGE = NotWith(
 _RANGE = Needs(
     ("range",), "{option} is for the items of --range", "add --range, or leave {option} out", settings=False,
 )  # fmt: skip
+_SUMS = tuple(
+    (
+        command,
+        more,
+        (
+            NotWith(("count", "count-to"), "{option} and {other} do not go together", "use one of the two"),
+            NotWith(others, "{option} writes one item for several equal ones, so it does not go with {other}"),
+        ),
+    )
+    for command, more, others in (
+        ("merge", "", ("only", "source", "parts", "head", "tail", "plan", "compare")),
+        (
+            "sort",
+            " With -m, disorder is an error.",
+            ("only", "source", "parts", "compare", "check", "check-quiet", "debug"),
+        ),
+    )
+)
+"""For each command with sums over equal items: its name, the end of the help, and conflicts."""
 _COMPRESSIONS = (*COMPRESSIONS, *(one for one in COLUMN_COMPRESSIONS if one not in COMPRESSIONS))
 _OF_COLUMNS = (
     f"Columns of tables are compressed by {', '.join(COLUMN_COMPRESSIONS[:-1])} or {COLUMN_COMPRESSIONS[-1]}; by "
@@ -79,6 +108,21 @@ OUTPUT = (
         kind="count", settable=False, not_with=(_OF_ALL,),
     ),
     Option(
+        "head", "Output", ("sort",),
+        "Write only the first N items of the sort: 10, 1e6 or 2^20. The others are left out as they are read, so this "
+        "takes far less time than the sort; with --unique, N items that differ.",
+        kind="count", settable=False,
+        not_with=(
+            NotWith(("tail",), "{option} and {other} are both given", "use one of them"),
+            *_OF_SORTS,
+        ),
+    ),
+    Option(
+        "tail", "Output", ("sort",),
+        "Write only the last N items of the sort; see --head.",
+        kind="count", settable=False, not_with=_OF_SORTS,
+    ),
+    Option(
         "from", "Output", ("merge", *SETS),
         "Write only items from KEY on, in the order of the merge, those with this key included. KEY is written as "
         "answers of gpumerge rank show it; of several keys, the first ones are enough. A search in each file finds "
@@ -123,6 +167,30 @@ OUTPUT = (
             NotWith(("count",), "{other} and {option} put the numbers in two places", "use one of the two"),
             NotWith(("parts",), "{option} writes the counts of one output", "leave {other} out"),
         ),
+    ),
+    *(
+        Option(
+            "sum", "Output", (command,),
+            "Write the first of several equal items, with the sum of their values in COLUMN: the name or the number of "
+            "a field of CSV, the number of a field of lines, a path in JSON Lines, a field of records, a column of a "
+            "table. May be given again, or with commas between columns. Implies -u; with --unique=last, the last item "
+            f"is written. Sums are exact, and those that do not fit a column are errors.{more}",
+            kind="text", placeholder="COLUMN", multiple=True, settable=False, not_with=conflicts,
+        )
+        for command, more, conflicts in _SUMS
+    ),
+    *(
+        Option(
+            "counted", "Output", (command,),
+            "Each line begins with a count, as uniq -c writes it. Keys and order are those of the text behind the "
+            f"count. Write equal lines once, with the sum of their counts in the same form. Implies -u.{more}",
+            settable=False,
+            not_with=(
+                NotWith(("sum",), "{option} sums the counts of lines, and {other} columns", "use one of the two"),
+                *conflicts,
+            ),
+        )
+        for command, more, conflicts in _SUMS
     ),
     *(
         Option(

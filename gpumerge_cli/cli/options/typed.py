@@ -21,6 +21,7 @@ from gpumerge_cli.cli.options.groups import (
     ResourceOptions,
     ShownOptions,
     SourceOptions,
+    SumOptions,
     TableOptions,
     VerboseOptions,
 )
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     from gpumerge_cli.compare.key_shapes import KeyShape
     from gpumerge_cli.engine.job import BackendChoice
     from gpumerge_cli.launch import Algorithm, Transfer
+    from gpumerge_cli.order.asof import AsofDirection
     from gpumerge_cli.order.equals import Kept, Only
 
 
-class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions, ClusterOptions, LaunchOptions):
+class MergeOptions(MergingOptions, SumOptions, ComparisonOptions, DeviceOptions, ClusterOptions, LaunchOptions):
     """gpumerge merge."""
 
     device_memory: int | None
@@ -51,7 +53,7 @@ class MergeOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOption
 
     @property
     def keys_alone(self) -> bool:
-        return bool(self.unique or self.only) or super().keys_alone
+        return bool(self.unique or self.only or self.sums) or super().keys_alone
 
 
 class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
@@ -95,7 +97,9 @@ class JoinOptions(LineOptions, TableOptions, ResourceOptions, ShownOptions):
     field: tuple[str, ...]
     key_1: str | None
     key_2: str | None
-    type: Literal["inner", "left", "right", "outer", "anti", "semi"] | None
+    type: Literal["inner", "left", "right", "outer", "anti", "semi", "asof"] | None
+    direction: AsofDirection | None
+    tolerance: str | None
     unpaired: tuple[str, ...]
     only_unpaired: tuple[str, ...]
     columns: tuple[str, ...]
@@ -105,7 +109,7 @@ class JoinOptions(LineOptions, TableOptions, ResourceOptions, ShownOptions):
 class SortOptions(
     InputOptions,
     OrderOptions,
-    CountOptions,
+    SumOptions,
     ComparisonOptions,
     DeviceOptions,
     ClusterOptions,
@@ -119,6 +123,9 @@ class SortOptions(
     check_quiet: bool
     unique: bool | Kept
     only: Only | None
+    head: int | None
+    tail: int | None
+    keep_order: bool
     compressed: bool
     algorithm: Literal["auto"] | Algorithm | None
     fan_in: int | None
@@ -130,7 +137,7 @@ class SortOptions(
 
     @property
     def keys_alone(self) -> bool:
-        return self.stable or bool(self.unique or self.only) or self.time
+        return self.stable or bool(self.unique or self.only or self.sums) or self.time
 
 
 class CheckOptions(InputOptions, OrderOptions, DeviceOptions, ClusterOptions, ShownOptions):

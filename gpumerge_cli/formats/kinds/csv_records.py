@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 
 class Csv(Format):
@@ -78,6 +79,8 @@ class Csv(Format):
         """See Format."""
         if items.terminator == NUL:
             raise UsageError("records of CSV end in newlines", way_out="leave -z out")
+        if items.counted:
+            raise UsageError("--counted: the files hold CSV", way_out="leave it out, or sum a column by --sum")
         if items.record_start:
             what = "--record-start: records of CSV have lines within quotes"
             raise UsageError(what, way_out="leave it out, or leave --csv and --field out")
@@ -149,6 +152,12 @@ class Csv(Format):
         from gpumerge_cli.formats.csv_counts import counted_records
 
         return counted_records(margin, head, order.text or LineOrder(), written)
+
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
+        """See Format."""
+        from gpumerge_cli.formats.line_sums import summed_fields_of
+
+        return summed_fields_of(request, order.text or LineOrder())
 
     def torn_way_out(self, lines: Sequence[bytes]) -> str:
         """See Format. Quotes enclose the ends of such lines."""

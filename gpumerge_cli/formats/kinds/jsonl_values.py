@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.table import TableWriter
     from gpumerge_cli.order.equals import Margin
+    from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
     from gpumerge_cli.order.rules import LineKey
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 
 class JsonLines(Format):
@@ -143,6 +145,12 @@ class JsonLines(Format):
         from gpumerge_cli.formats.json_members import counted_lines
 
         return counted_lines(margin, head, written)
+
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
+        """See Format. Names are paths, as those of keys."""
+        from gpumerge_cli.formats.line_sums import summed_members
+
+        return summed_members(request, order, written)
 
     def placed(self, margin: Margin, order: Order, written: Written) -> Beside:
         """See Format. The first member of each line says which inputs hold it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.format import Counted, Format, Layout, Named, PreparedSources, Written, register_format
-from gpumerge_cli.order.rules import NUL
+from gpumerge_cli.order.rules import NUL, LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Source
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.formats.line_source import LineSource
     from gpumerge_cli.order.equals import Margin
+    from gpumerge_cli.order.key_types import Dtype
     from gpumerge_cli.order.kinds import Order
+    from gpumerge_cli.order.sums import SumRequest, SumRules
 
 
 class Text(Format):
@@ -30,6 +32,9 @@ class Text(Format):
 
     def check_items(self, items: Items) -> None:
         """See Format."""
+        if items.counted and (items.record_start or items.line_ends or items.terminator == NUL):
+            option = items.line_option if items.record_start or items.line_ends else "-z"
+            raise UsageError(f"{option}: --counted is for lines that end in newlines", way_out=f"leave {option} out")
         if items.line_order.quotes != "doubled":
             what = f"--quotes {items.line_order.quotes}: fields of plain lines are never quoted"
             raise UsageError(what, way_out="leave it out; --csv or --field reads fields that may be quoted")
@@ -52,7 +57,7 @@ class Text(Format):
 
     def readings(self, items: Items) -> int:
         """See Format."""
-        return int(bool(items.record_start or items.line_ends))
+        return int(bool(items.record_start or items.line_ends or items.counted))
 
     def open(self, file: SeekableInput, layout: Layout, progress: Callable[[float], None]) -> LineSource:
         """See Format."""
@@ -65,11 +70,22 @@ class Text(Format):
         """See Format. The numbers stand beside lines, in no column of theirs."""
         return Counted(margin, head, written)
 
+    def summed(self, request: SumRequest, order: Order, dtype: Dtype | None, written: Written) -> SumRules:
+        """See Format."""
+        from gpumerge_cli.formats.line_sums import summed_fields_of
+
+        return summed_fields_of(request, order.text or LineOrder())
+
     def prepared(
         self, sources: Sequence[Source], layout: Layout, progress: Callable[[int, float], None]
     ) -> PreparedSources:
         """See Format."""
         items = layout.items
+        if items.counted:
+            from gpumerge_cli.formats.counted_lines import counted_sources
+            from gpumerge_cli.formats.line_source import LineSource
+
+            return counted_sources([one for one in sources if isinstance(one, LineSource)], items, progress)
         if not items.record_start and not items.line_ends:
             return super().prepared(sources, layout, progress)
         from gpumerge_cli.formats.line_ends import shown_with, without_returns, written_end

@@ -142,6 +142,10 @@ class _Brought(Table):
         """See Table."""
         return self._table.largest_rows(nbytes)
 
+    def most_uneven(self, *, plain: bool) -> float:
+        """See Table."""
+        return self._table.most_uneven(plain=plain)
+
     def open_bytes(self, columns: Sequence[str] | None) -> int:
         """See Table."""
         return self._table.open_bytes(self._own(columns))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, batch_rows
+from gpumerge_cli.formats.tables.cursor import Cursor, batch_rows
+from gpumerge_cli.formats.tables.kept_memory import KeptMemory
 from gpumerge_cli.formats.tables.references import places, references_of
 from gpumerge_cli.formats.tables.same_values import Path, Same, same_values
 from gpumerge_cli.formats.tables.spooled import Keep

@@ -16,7 +16,13 @@ from gpumerge_cli.formats.tables.column_paths import found_column
 from gpumerge_cli.formats.tables.compared_rows import ComparedColumn, RowPairs
 from gpumerge_cli.formats.tables.diff_gather import DiffGather
 from gpumerge_cli.formats.tables.facts import SortedColumn
-from gpumerge_cli.formats.tables.group_sizes import SHARES_OF_READING, bytes_of_piece, rows_of_group, rows_of_piece
+from gpumerge_cli.formats.tables.group_sizes import (
+    SHARES_OF_READING,
+    bytes_of_group,
+    bytes_of_piece,
+    rows_of_group,
+    rows_of_piece,
+)
 from gpumerge_cli.formats.tables.items import Form
 from gpumerge_cli.formats.tables.key_columns import KeyColumn
 from gpumerge_cli.formats.tables.references import check_rows
@@ -58,7 +64,8 @@ def compared_tables(
     sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
     settings = replace(purpose.output, sorted_by=sorted_by, like=tables[0])
     pairs = RowPairs(tables, columns, memory, opened[0].file.beside, item_bytes, whole=not request.total)
-    gather = DiffGather(tables, pairs, rows, piece, memory, item_bytes, settings)
+    large = bytes_of_group(len(schema), purpose.memory, settings.group)
+    gather = DiffGather(tables, pairs, rows, piece, memory, item_bytes, settings, large)
     orders = (order, order)
     by_key = RecordJoin(orders=orders) if form.is_fixed else PayloadJoin(request.shows, orders, b"")
     diff = Diff(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
-from gpumerge_cli.formats.tables.spooled import Keep, spooled
+from gpumerge_cli.formats.tables.kept_memory import KeptMemory
 from gpumerge_cli.formats.tables.table import Table
 from gpumerge_cli.formats.tables.taking import rows_at
 
@@ -21,13 +23,10 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 1 << 17
 """The most rows of a batch."""
-_LARGEST_BATCH, _LEAST_BATCH = 16 << 20, 16 << 10
 LEAST_OF_COLUMN = 1 << 9
 """The bytes of a column in a batch: each takes some time, whatever its rows are."""
-LEAST_OPEN = 32 << 20
-"""The bytes that readers of tables may hold, however small the memory is."""
-_BATCHES = 4
-"""A batch takes one of so many shares of the memory of its table."""
+_LEFT_BEHIND = 2
+"""So many readers of rows ahead of those that are asked for stay open: threads may come back to them."""
 
 
 def batch_rows(table: Table, columns: list[str] | None, nbytes: int) -> int:
@@ -50,165 +49,212 @@ class _Kept:
     def stop(self) -> int:
         return self.start + int(self.batch.num_rows)
 
+    def taken(self, rows: NDArray[np.int64] | range) -> Any:
+        """Some of its rows, which ascend."""
+        first = int(rows[0])
+        if int(rows[-1]) - first + 1 == len(rows):
+            return self.batch.slice(first - self.start, len(rows))
+        return rows_at(self.batch, np.asarray(rows) - self.start)
 
-class KeptMemory:
-    """The memory of batches that the cursors of several tables keep, and the same again of what their readers hold.
 
-    most: bytes of the former. keep: where tables are spooled to if readers would hold more than that; None if never.
+class _Lane:
+    """A reader of consecutive rows, which one thread at a time decodes.
+
+    stop: the row at which another lane began. open_bytes: those that count until it is closed.
     """
 
-    def __init__(self, most: int, tables: int, keep: Keep | None) -> None:
-        self.batch_bytes = max(_LEAST_BATCH, min(_LARGEST_BATCH, most // _BATCHES // max(1, tables)))
-        """The bytes of a batch."""
-        self._most = most
-        self._held = 0
-        self._open = 0
-        self._keep = keep
-        self._spooling = threading.Lock()
-        self._lock = threading.Lock()
-
-    def is_over(self, change: int) -> bool:
-        """Whether too much is held after a change by so many bytes."""
-        with self._lock:
-            self._held += change
-            return self._held > self._most
-
-    def opened(self, table: Table, nbytes: int, rows: int, columns: Sequence[str] | None) -> tuple[Table, bool]:
-        """The table, and whether its reader counts until it is closed; one in a temporary file if it is too large.
-
-        nbytes: those that its reader holds. rows: of a batch. columns: see Table.batches.
-        """
-        most = max(self._most, LEAST_OPEN)
-        with self._lock:
-            if self._keep is None or self._open + nbytes <= most:
-                self._open += nbytes
-                return table, True
-        with self._spooling:
-            return spooled(table, self._keep, most, rows, columns), False
-
-    def close(self, nbytes: int) -> None:
-        """Count a reader no longer."""
-        with self._lock:
-            self._open -= nbytes
+    def __init__(self, batches: Iterator[Any], start: int, stop: int, open_bytes: int) -> None:
+        self.batches = batches
+        self.start = self.end = start
+        """The row behind the decoded ones."""
+        self.stop = stop
+        self.open_bytes = open_bytes
+        self.is_busy = False
+        self.last: _Kept | None = None
+        """Its last batch, of which a thread takes some rows after others: it stays, however much is kept."""
 
 
 class Cursor:
     """Takes rows from a table.
 
     columns: see Table.batches. again: rows may be asked for more than once, so that only memory limits the batches that
-    are kept.
+    are kept. unasked: groups whose rows are not asked for; None if nobody knows. Else a thread whose rows another one
+    is decoding decodes rows of later groups meanwhile, as memory allows.
     """
 
     def __init__(
-        self, table: Table, memory: KeptMemory, columns: Sequence[str] | None = None, *, again: bool = False
+        self,
+        table: Table,
+        memory: KeptMemory,
+        columns: Sequence[str] | None = None,
+        *,
+        again: bool = False,
+        unasked: frozenset[int] | None = None,
     ) -> None:
         self._again = again
         self._table = table
         self._memory = memory
         self._columns = columns
+        self._unasked = None if table.reads_forward else unasked
         self._rows = batch_rows(table, None, memory.batch_bytes)
         self._kept: list[_Kept] = []
-        self._batches: Iterator[Any] = iter(())
-        self._end = 0
-        """The row behind the decoded ones."""
-        self._lock = threading.Lock()
-        self._begun = False
-        self._open = 0
-        """The bytes that its reader holds."""
+        self._lanes: list[_Lane] = []
+        """Those used last are at the end."""
+        self._ended: deque[_Lane] = deque(maxlen=_LEFT_BEHIND)
+        """Those closed last."""
+        self._open_bytes: int | None = None
+        """The bytes that a reader holds; None before the first one is opened."""
+        self._changed = threading.Condition()
 
     def taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
         """These rows, which ascend, in batches. From any thread. Raises InputError."""
-        with self._lock:
-            found = self._taken(rows)
-        if sum(batch.num_rows for batch in found) == len(rows):
-            return found
-        other = Cursor(self._table.again(), self._memory, self._columns)
-        try:
-            return other._taken(rows)
-        finally:
-            other._close()
-            other._forget()
-
-    def _taken(self, rows: NDArray[np.int64] | range) -> list[pa.RecordBatch]:
-        """The rows, but for those whose batches are not kept any more."""
         found, at = [], 0
-        if isinstance(rows, range):
-            for kept in self._covering(rows):
-                low, high = max(rows.start, kept.start), min(rows.stop, kept.stop)
-                found.append(kept.batch.slice(low - kept.start, high - low))
-                kept.left -= 0 if self._again else high - low
-            self._drop()
-            return found
-        for kept in self._covering(rows):
-            at += int(np.searchsorted(rows[at:], kept.start))
-            stop = int(np.searchsorted(rows[at:], kept.stop)) + at
-            if stop == at:
-                continue
-            some = rows[at:stop] - kept.start
+        while at < len(rows):
+            kept = self._holding(int(rows[at]))
+            stop = bisect_left(rows, kept.stop, at)
+            found.append(kept.taken(rows[at:stop]))
+            if not self._again:
+                self._count(kept, stop - at)
             at = stop
-            if some[-1] - some[0] + 1 == len(some):
-                found.append(kept.batch.slice(int(some[0]), len(some)))
-            else:
-                found.append(rows_at(kept.batch, some))
-            kept.left -= 0 if self._again else len(some)
-        self._drop()
         return found
 
-    def _covering(self, rows: NDArray[np.int64] | range) -> Iterator[_Kept]:
-        """The batches that hold rows, and others between them, decoded as they are needed."""
-        low, high = int(rows[0]), int(rows[-1]) + 1
-        for kept in list(self._kept):
-            if kept.stop > low and kept.start < high:
-                yield kept
-        while self._end < high:
-            self._go_to(int(rows[bisect_left(rows, self._end)]))
-            batch = next(self._batches, None)
-            if batch is None:
-                what = f"it ends at row {self._end}, and says that it has {self._table.rows}"
-                raise InputError(what, where=self._table.name, way_out="copy or write it again")
-            kept = _Kept(self._end, batch)
-            self._memory.is_over(kept.nbytes)
-            self._end = kept.stop
-            if kept.stop == self._table.rows:
-                self._close()
-            if kept.stop > low:
-                self._kept.append(kept)
-                yield kept
-                self._drop()
-            else:
-                self._memory.is_over(-kept.nbytes)
+    def _holding(self, row: int) -> _Kept:
+        """A batch that has a row."""
+        with self._changed:
+            while True:
+                for kept in chain(self._kept, self._last):
+                    if kept.start <= row < kept.stop:
+                        return kept
+                lane, reserved = self._lane_to(row), False
+                if lane.is_busy:
+                    ahead = self._lane_ahead(lane)
+                    if ahead is None:
+                        self._changed.wait()
+                        continue
+                    lane, reserved = ahead, True
+                kept = self._decoded(lane, reserved=reserved)
+                if kept.start <= row < kept.stop:
+                    return kept
 
-    def _go_to(self, row: int) -> None:
-        """Leave out groups that lie whole ahead of a row."""
-        if not self._begun:
+    @property
+    def _last(self) -> Iterator[_Kept]:
+        """The last batches of readers."""
+        return (one.last for one in chain(self._lanes, self._ended) if one.last is not None)
+
+    def _count(self, kept: _Kept, rows: int) -> None:
+        """Note that so many rows of a batch were taken. It is dropped once all are."""
+        with self._changed:
+            kept.left -= rows
+            if kept.left > 0:
+                return
+            if kept in self._kept:
+                self._kept.remove(kept)
+                self._memory.is_over(-kept.nbytes)
+            for lane in chain(self._lanes, self._ended):
+                if lane.last is kept:
+                    lane.last = None
+
+    def _decoded(self, lane: _Lane, *, reserved: bool) -> _Kept:
+        """The next batch of a lane, which is kept. reserved: memory was reserved for it."""
+        lane.is_busy = True
+        self._lanes.remove(lane)
+        self._lanes.append(lane)
+        self._changed.release()
+        batch = None
+        try:
+            batch = next(lane.batches, None)
+            if batch is None:
+                what = f"it ends at row {lane.end}, and says that it has {self._table.rows}"
+                raise InputError(what, where=self._table.name, way_out="copy or write it again")
+        finally:
+            self._changed.acquire()
+            lane.is_busy = False
+            if reserved:
+                self._memory.is_over(-self._memory.batch_bytes)
+            if batch is None:
+                self._close(lane)
+            self._changed.notify_all()
+        kept = _Kept(lane.end, batch.slice(0, lane.stop - lane.end))
+        lane.end, lane.last = kept.stop, kept
+        if lane.end >= lane.stop:
+            self._close(lane)
+        if kept.left:
+            self._keep(kept)
+        return kept
+
+    def _keep(self, kept: _Kept) -> None:
+        """Keep a batch, and drop others if too much is kept: first those whose rows were asked for long ago."""
+        over = self._memory.is_over(kept.nbytes)
+        while over and self._kept:
+            oldest = min(self._kept, key=lambda one: one.start)
+            self._kept.remove(oldest)
+            over = self._memory.is_over(-oldest.nbytes)
+        self._kept.append(kept)
+
+    def _lane_to(self, row: int) -> _Lane:
+        """The lane that comes to a row next, which is opened if there is none."""
+        if self._open_bytes is None:
             nbytes = self._table.open_bytes(self._columns)
             self._table, counts = self._memory.opened(self._table, nbytes, self._rows, self._columns)
-            self._open = nbytes if counts else 0
-        starts = self._table.starts
+            self._open_bytes = nbytes if counts else 0
+            if not counts:
+                self._unasked = None
+            return self._opened(bisect_right(self._table.starts, row) - 1)
+        starts, forward = self._table.starts, self._table.reads_forward
         group = bisect_right(starts, row) - 1
-        if not self._begun or (starts[group] > self._end and not self._table.reads_forward):
-            self._batches = self._table.batches(self._columns, group, self._rows)
-            self._end = starts[group]
-            self._begun = True
+        first = 0 if forward else min(starts[group], row - self._rows)
+        found = [one for one in self._lanes if first <= one.end <= row < one.stop]
+        if found:
+            return max(found, key=lambda one: one.end)
+        behind = [one for one in self._lanes if one.end < first and not one.is_busy]
+        for lane in behind[: max(0, len(behind) - _LEFT_BEHIND)]:
+            self._close(lane)
+        self._memory.count(self._open_bytes)
+        return self._opened(group)
 
-    def _close(self) -> None:
-        """Let its reader go."""
-        self._batches = iter(())
-        self._memory.close(self._open)
-        self._open = 0
+    def _lane_ahead(self, busy: _Lane) -> _Lane | None:
+        """A lane behind a busy one that may decode a batch of rows which nobody has asked for yet, if there is one.
 
-    def _forget(self) -> None:
-        """Keep no batches any more."""
-        self._memory.is_over(-sum(one.nbytes for one in self._kept))
-        self._kept = []
+        Memory for the batch is reserved.
+        """
+        if self._unasked is None:
+            return None
+        assert self._open_bytes is not None, "a lane is busy"
+        ahead = sorted((one for one in self._lanes if one.end > busy.end), key=lambda one: one.end)
+        idle = next((one for one in ahead if not one.is_busy), None)
+        if idle is not None:
+            return idle if self._memory.reserve() else None
+        starts = self._table.starts
+        group = bisect_left(starts, [busy, *ahead][-1].end + self._rows)
+        while group < len(starts) - 1 and (group in self._unasked or starts[group] == starts[group + 1]):
+            group += 1
+        if group >= len(starts) - 1 or not self._memory.reserve():
+            return None
+        if not self._memory.may_open(self._open_bytes):
+            self._memory.is_over(-self._memory.batch_bytes)
+            return None
+        return self._opened(group)
 
-    def _drop(self) -> None:
-        """Drop batches that were asked for, and the oldest ones if too many are kept."""
-        kept = [one for one in self._kept if one.left > 0]
-        over = self._memory.is_over(-sum(one.nbytes for one in self._kept if one.left <= 0))
-        while len(kept) > 1 and over:
-            over = self._memory.is_over(-kept.pop(0).nbytes)
-        self._kept = kept
+    def _opened(self, group: int) -> _Lane:
+        """A new lane from a group on. The lanes ahead of it end there."""
+        assert self._open_bytes is not None, "the first reader was opened"
+        start = self._table.starts[group]
+        stop = min((one.start for one in self._lanes if one.start > start), default=self._table.rows)
+        for lane in self._lanes:
+            if lane.end <= start:
+                lane.stop = min(lane.stop, start)
+        table = self._table.again() if self._lanes else self._table
+        lane = _Lane(table.batches(self._columns, group, self._rows), start, stop, self._open_bytes)
+        self._lanes.append(lane)
+        return lane
+
+    def _close(self, lane: _Lane) -> None:
+        """Let a reader go."""
+        if lane in self._lanes:
+            self._lanes.remove(lane)
+            lane.batches = iter(())
+            self._ended.append(lane)
+            self._memory.close(lane.open_bytes)
 
 
 class RowsInMemory(Table):

@@ -50,9 +50,10 @@ class DiffGather(Gather):
         memory: int,
         item_bytes: int,
         settings: TableSettings,
+        large_bytes: int,
     ) -> None:
         self._pairs = pairs
-        super().__init__(tables, tables[0].schema, group_rows, piece_rows, memory, item_bytes, settings)
+        super().__init__(tables, tables[0].schema, group_rows, piece_rows, memory, item_bytes, settings, large_bytes)
 
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
         return list(self._pairs.cursors)

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory, RowsInMemory
+from gpumerge_cli.formats.tables.cursor import Cursor, RowsInMemory
 from gpumerge_cli.formats.tables.dictionaries import table_of
 from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
-from gpumerge_cli.formats.tables.numbered import NumberColumn, with_column
+from gpumerge_cli.formats.tables.kept_memory import KeptMemory
+from gpumerge_cli.formats.tables.numbered import NumberColumns
 from gpumerge_cli.formats.tables.references import (
     END,
     WHOLE,
@@ -35,6 +36,8 @@ from gpumerge_cli.native.row_gather import row_ranges
 
 _FEW = 1 << 16
 """Numbers below it are sorted by their digits."""
+_LARGE = 4
+"""A group may be so many times as large as others."""
 _SPARSE = 4
 """If only one of so many rows of an input is wanted, it is taken before those of other inputs join it."""
 
@@ -97,8 +100,9 @@ class Gather:
 
     tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
     rows of a group of an output. piece_rows: see there. memory: bytes that decoded rows may take. item_bytes: of an
-    item, 0 for lines. settings: those of the output that the inputs give. key: the column that need not be read; None
-    for none. keep: see KeptMemory.
+    item, 0 for lines. settings: those of the output that the inputs give.
+    large_bytes: see there. key: the column that need not be read; None
+    for none. keep: see KeptMemory. unasked: for each table, see Cursor.
     """
 
     def __init__(
@@ -110,15 +114,19 @@ class Gather:
         memory: int,
         item_bytes: int,
         settings: TableSettings,
+        large_bytes: int,
         key: StatedKey | None = None,
         keep: Keep | None = None,
+        unasked: Sequence[frozenset[int]] | None = None,
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
         self.group_bytes = sys.maxsize
         """The most bytes of a group of an output; `group_rows` limits them already."""
-        self.numbered: NumberColumn | None = None
-        """The column of an output that is made of numbers, if it has one."""
+        self.large_bytes = large_bytes
+        """The bytes at which a group of an output ends, where rows are uneven."""
+        self.numbered: NumberColumns | None = None
+        """The columns of an output that are made of numbers, if it has any."""
         self.group_rows = group_rows
         self.piece_rows = piece_rows
         """The rows of an output that one thread encodes ahead of their turn, if they are more than a group."""
@@ -130,19 +138,23 @@ class Gather:
         """The files of the rows."""
         self.nbytes = [table.bytes_of_rows(None) for table in tables]
         """About the bytes of the rows of each table in memory."""
+        self.mean_bytes = sum(self.nbytes) / max(1, sum(table.rows for table in tables))
+        """About the bytes of a row."""
         self.unlisted = [0] * len(tables)
         """The number of rows of each table beyond that of its items."""
         self._memory = memory
         self._kept = KeptMemory(memory, len(tables), keep)
         self._key = key
         self._rest = schema if self._key is None else schema.remove(schema.get_field_index(self._key.name))
+        self._unasked = unasked
         self._cursors = self._cursors_of(None if self._key is None else self._rest.names)
+        self._named_cursors: dict[tuple[str, ...], list[Cursor | RowsInMemory]] = {}
         self._lock = threading.Lock()
 
     def again(self) -> Gather:
         """Another one, of the same tables opened once more."""
         tables = [table.again() for table in self._tables]
-        return self._of(tables, self.inputs, self.schema, self._item_bytes, self._key)
+        return self._of(tables, self.inputs, self.schema, self._item_bytes, self._key, self._unasked)
 
     def of_runs(self, runs: Sequence[Table], item_bytes: int) -> Gather:
         """Another one, of sorted runs of its tables and others."""
@@ -155,23 +167,30 @@ class Gather:
         schema: pa.Schema,
         item_bytes: int,
         key: StatedKey | None,
+        unasked: Sequence[frozenset[int]] | None = None,
     ) -> Gather:
         rows = self.group_rows, self.piece_rows
-        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, key)
+        made = Gather(tables, schema, *rows, self._memory, item_bytes, self.settings, self.large_bytes, key, None, unasked)
         made.numbered, made.inputs = self.numbered, inputs
         return made
 
     @property
     def output_schema(self) -> pa.Schema:
         """The columns of an output."""
-        return self.schema if self.numbered is None else with_column(self.schema, self.numbered)
+        return self.schema if self.numbered is None else self.numbered.schema_with(self.schema)
+
+    def is_uneven(self, *, plain: bool) -> bool:
+        """Whether a group of an output may be much larger than others of as many rows. plain: see Table.most_uneven."""
+        most = _LARGE * self.large_bytes
+        return any(table.most_uneven(plain=plain) > most for table in self._tables)
 
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
+        unasked = self._unasked or [None] * len(self._tables)
         return [
             (one if columns is None else one.only(columns))
             if isinstance(one, RowsInMemory)
-            else Cursor(one, self._kept, columns)
-            for one in self._tables
+            else Cursor(one, self._kept, columns, unasked=groups)
+            for one, groups in zip(self._tables, unasked, strict=True)
         ]
 
     @cached_property
@@ -209,6 +228,15 @@ class Gather:
             rows = self._rows(wanted.references, self._cursors, self._rest)
             number = self.schema.get_field_index(self._key.name)
             return rows.add_column(number, self.schema.field(number), self._key.values(wanted.images))
+
+    def values(self, wanted: WantedRows, names: Sequence[str]) -> pa.Table:
+        """The columns of these names, in the order of the schema, for some rows. See `rows`. Raises InputError."""
+        with arrow_errors(self._name):
+            with self._lock:
+                if tuple(names) not in self._named_cursors:
+                    self._named_cursors[tuple(names)] = self._cursors_of(names)
+            schema = pa.schema([self.schema.field(name) for name in names])
+            return self._rows(wanted.references, self._named_cursors[tuple(names)], schema)
 
     def _rows(self, found: NDArray[np.uint64], cursors: Sequence[Cursor | RowsInMemory], schema: pa.Schema) -> pa.Table:
         """The rows of references. cursors, schema: of the columns that are wanted."""

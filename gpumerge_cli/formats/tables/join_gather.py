@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,8 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.formats.tables.cursor import Cursor, KeptMemory
+from gpumerge_cli.formats.tables.cursor import Cursor
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
+from gpumerge_cli.formats.tables.kept_memory import KeptMemory
 from gpumerge_cli.formats.tables.references import joined_rows
 from gpumerge_cli.formats.tables.row_sizes import row_sizes
 from gpumerge_cli.formats.tables.settings import TableSettings
@@ -65,6 +67,7 @@ class JoinGather:
     """
 
     numbered = None
+    large_bytes, mean_bytes = sys.maxsize, 0.0
 
     def __init__(
         self,
@@ -92,6 +95,10 @@ class JoinGather:
         self._places = places
         kept = KeptMemory(memory, _SIDES, keep)
         self._cursors = [Cursor(table, kept, again=True) for table in self.inputs]
+
+    def is_uneven(self, *, plain: bool) -> bool:
+        """See Gather. Parts are limited by their bytes already."""
+        return False
 
     def wanted(self, items: Bytes) -> WantedPairs:
         """The rows of whole items."""

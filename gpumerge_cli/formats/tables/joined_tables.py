@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.format import Layout, PreparedSources, Purpose, Written
+from gpumerge_cli.formats.tables.asof_keys import asof_by
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.group_sizes import (
     SHARES_OF_READING,
@@ -55,11 +56,12 @@ def joined_tables(
     orders = tuple(form.order(bytes_of_piece(form, piece)) for form in forms)
     settings = _settings(tables, keys, nullable, columns, request, purpose)
     join: JoinRules
+    asof = None if request.asof is None else asof_by(request.asof, forms[0])
     if forms[0].is_fixed:
-        join = RecordJoin(request.shows, NO_BYTE, orders)
+        join = RecordJoin(request.shows, NO_BYTE, orders, asof)
         key_bytes, sides = orders[0].width, 1 + join.has_rest
     else:
-        join = PayloadJoin(request.shows, orders, NO_ROW)
+        join = PayloadJoin(request.shows, orders, NO_ROW, asof)
         key_bytes, sides = 0, 2
     picked = [PickedColumns(table, columns, side) for side, table in enumerate(tables)]
     settings = replace(settings, stored=_stored(picked, schema))

@@ -24,12 +24,17 @@ from gpumerge_cli.formats.tables.parquet_facts import (
     encrypted,
     list_in,
     number_in,
+    structs_in,
     value_in,
+    values_in,
 )  # fmt: skip
-from gpumerge_cli.formats.tables.thrift import BINARY, STRUCT, TRUE, DamagedError, Struct
+from gpumerge_cli.formats.tables.thrift import BINARY, I32, STRUCT, TRUE, DamagedError, Struct
 
 _BOOLEAN, _INT32, _INT64, _INT96, _FLOAT, _DOUBLE, _BYTES, _FIXED_BYTES = range(8)
 _EXACT = Context(prec=100)
+_DICTIONARIES, _DIFFERENCES = (2, 8), 7
+"""The numbers of encodings: by a dictionary, and DELTA_BYTE_ARRAY."""
+_DATA_PAGES = (0, 3)
 _NANS = 9
 """The field of Statistics that says the number of NaNs."""
 _EXTREMES, _OLD_EXTREMES, _ARE_EXACT = (6, 5), (2, 1), (7, 8)
@@ -60,6 +65,12 @@ class ChunkFacts:
     """The number of NaNs, which are not among these; None if it is not said."""
     start: int
     """The first byte of its pages."""
+    text_bytes: int | None
+    """The bytes of its values if these are bytes, each as often as it is there; None if it is not said."""
+    dictionary_pages: float
+    """The share of its pages that refer to its dictionary."""
+    expands: bool
+    """Whether pages hold only what values differ in, so that these may be any number of bytes."""
 
 
 class ChunkReader:
@@ -145,7 +156,32 @@ def _facts(chunk: Struct) -> ChunkFacts:
         ids == _EXTREMES and all(_is_exact(statistics, id, physical) for id in _ARE_EXACT),
         number_in(statistics, _NANS) if _NANS in statistics else None,
         min(number_in(column, id) for id in _FIRST_PAGES if id == _FIRST_PAGES[0] or _is_stated(column, id)),
+        _text_bytes(column),
+        *_encoded(column),
     )
+
+
+def _text_bytes(column: Struct) -> int | None:
+    if ColumnField.size_statistics not in column:
+        return None
+    sizes: Struct = value_in(column, ColumnField.size_statistics, STRUCT)
+    return number_in(sizes, 1) if 1 in sizes else None
+
+
+def _encoded(column: Struct) -> tuple[float, bool]:
+    """(the share of pages that refer to a dictionary, whether there are pages of differences)."""
+    has_differences = _DIFFERENCES in values_in(column, ColumnField.encodings, I32)
+    if ColumnField.dictionary_page_offset not in column:
+        return 0.0, has_differences
+    if ColumnField.encoding_stats not in column:
+        return 1.0, has_differences
+    counts = [
+        (number_in(one, 2) in _DICTIONARIES, max(0, number_in(one, 3)))
+        for one in structs_in(column, ColumnField.encoding_stats)
+        if number_in(one, 1) in _DATA_PAGES
+    ]
+    whole = sum(count for _, count in counts)
+    return (sum(count for refers, count in counts if refers) / whole if whole else 0.0), has_differences
 
 
 def _is_stated(column: Struct, offset: int) -> bool:

@@ -48,7 +48,7 @@ class ColumnField:
 
     type, encodings, path, codec, num_values, total_uncompressed_size, total_compressed_size = range(1, 8)
     key_values, data_page_offset, index_page_offset, dictionary_page_offset, statistics = range(8, 13)
-    encoding_stats, bloom_filter_offset, bloom_filter_length = range(13, 16)
+    encoding_stats, bloom_filter_offset, bloom_filter_length, size_statistics = range(13, 17)
 
 
 @dataclass(frozen=True)

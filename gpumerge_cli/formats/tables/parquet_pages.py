@@ -5,9 +5,9 @@ from __future__ import annotations
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables import thrift
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts
-from gpumerge_cli.formats.tables.parquet_facts import number_in
+from gpumerge_cli.formats.tables.parquet_facts import number_in, value_in
 from gpumerge_cli.formats.tables.parquet_groups import Read
-from gpumerge_cli.formats.tables.thrift import DamagedError
+from gpumerge_cli.formats.tables.thrift import STRUCT, DamagedError, Struct
 
 _USUAL = 1 << 20
 """The bytes of a page by most writers."""
@@ -15,6 +15,8 @@ _HEADER = 8 << 10
 """More than the header of a page takes, as a rule."""
 _TYPE, _UNCOMPRESSED, _COMPRESSED = 1, 2, 3
 """The fields of PageHeader."""
+_OF_DICTIONARY, _LENGTH = 7, 4
+"""The field of PageHeader that describes a dictionary, and the bytes of the length of a text."""
 _DICTIONARY = 2
 """The type of a page that holds a dictionary."""
 
@@ -37,12 +39,29 @@ def page_bytes(read: Read | None, chunk: ChunkFacts) -> int:
         return usual
 
 
+def mean_of_dictionary(read: Read, chunk: ChunkFacts) -> float | None:
+    """The mean bytes of the texts in the dictionary of a column; None if they are unknown."""
+    try:
+        kind, size, _, _, page = _header_at(read, chunk, 0)
+        if kind != _DICTIONARY or _OF_DICTIONARY not in page:
+            return None
+        count = number_in(value_in(page, _OF_DICTIONARY, STRUCT), 1)
+    except (DamagedError, InputError):
+        return None
+    return max(0.0, size / count - _LENGTH) if count > 0 else 0.0
+
+
 def _page_at(read: Read, chunk: ChunkFacts, at: int) -> tuple[int, int, int, int]:
     """(type, bytes of the values, bytes as they are stored, bytes of the header) of the page behind `at` bytes."""
+    return _header_at(read, chunk, at)[:4]
+
+
+def _header_at(read: Read, chunk: ChunkFacts, at: int) -> tuple[int, int, int, int, Struct]:
+    """The same, and the header."""
     data = bytes(read(chunk.start + at, max(0, min(_HEADER, chunk.compressed - at))))
     length = thrift.struct_length(data)
     page = thrift.read(data[:length])
     sizes = [number_in(page, id) for id in (_TYPE, _UNCOMPRESSED, _COMPRESSED)]
     if min(sizes) < 0:
         raise DamagedError("a page has a negative size")
-    return sizes[0], min(sizes[1], chunk.uncompressed), min(sizes[2], chunk.compressed), length
+    return sizes[0], min(sizes[1], chunk.uncompressed), min(sizes[2], chunk.compressed), length, page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -20,11 +21,14 @@ from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, 
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
-from gpumerge_cli.formats.tables.parquet_pages import page_bytes
+from gpumerge_cli.formats.tables.parquet_pages import mean_of_dictionary, page_bytes
+from gpumerge_cli.formats.tables.parquet_sizes import Pace, RowBytes, leaves_of
 from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors, with_valid_names
 
 _SAMPLED = 1 << 10
-"""The rows whose size stands for that of all."""
+"""The rows whose size stands for that of all, where the file says none."""
+_LEAST_OF_BATCH = 1 << 18
+"""Batches of fewer bytes are not made smaller."""
 _BUFFERS = 16 << 20
 """The bytes that are read at once of all columns."""
 _LEAST_BUFFER, _LARGEST_BUFFER = 16 << 10, 1 << 20
@@ -47,7 +51,7 @@ class ParquetTable(Table):
             groups = [self.metadata.row_group(number) for number in range(self.metadata.num_row_groups)]
         self.group_rows = [group.num_rows for group in groups]
         self._groups = groups
-        self._sampled: dict[tuple[str, ...] | None, float] = {}
+        self._bytes_of_rows: dict[tuple[str, ...] | None, float] = {}
         self._pages: dict[int, int] = {}
 
     @property
@@ -81,7 +85,12 @@ class ParquetTable(Table):
 
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""
+        yield from self._paced(columns, group, rows, rows * self.bytes_of_rows(columns) / max(1, self.rows))
+
+    def _paced(self, columns: Sequence[str] | None, group: int, rows: int, nbytes: float) -> Iterator[pa.RecordBatch]:
+        """The same. nbytes: those of a batch, about, if it has more than one row."""
         with arrow_errors(self.name):
+            nbytes = max(nbytes, _LEAST_OF_BATCH)
             reader = pq.ParquetFile(
                 opened(self._file),
                 metadata=self.metadata,
@@ -90,7 +99,12 @@ class ParquetTable(Table):
                 read_dictionary=[one for one in self._dictionaries if columns is None or one in columns],
             )
             groups = range(group, len(self.group_rows))
-            yield from reader.iter_batches(rows, row_groups=groups, columns=columns, use_threads=True)
+            pace = Pace(self._sizes, columns, group, rows, nbytes)
+            for batch in reader.iter_batches(pace.rows, row_groups=groups, columns=columns, use_threads=True):
+                yield batch
+                if pace.varies:
+                    pace.took(batch.num_rows, bytes_in_memory(batch))
+                    reader.reader.set_batch_size(pace.rows)
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
@@ -156,21 +170,52 @@ class ParquetTable(Table):
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
         names = None if columns is None else tuple(columns)
-        if names not in self._sampled:
-            self._sampled[names] = 0.0
-            for batch in self.batches(columns, 0, _SAMPLED):
-                self._sampled[names] = bytes_in_memory(batch) / max(1, batch.num_rows)
+        if names not in self._bytes_of_rows:
+            self._bytes_of_rows[names] = sum(self._sizes.of_group(number, columns) for number in self._with_rows)
+            if not all(self._sizes.are_known(number, columns) for number in self._with_rows):
+                self._bytes_of_rows[names] = max(self._bytes_of_rows[names], self._sampled(columns) * self.rows)
+        return int(self._bytes_of_rows[names])
+
+    def _sampled(self, columns: Sequence[str] | None) -> float:
+        """The bytes of each of the first rows."""
+        rows = nbytes = 0
+        for batch in self._paced(columns, 0, _SAMPLED, _LEAST_OF_BATCH):
+            rows += batch.num_rows
+            nbytes += bytes_in_memory(batch)
+            if rows >= _SAMPLED or nbytes >= _LEAST_OF_BATCH:
                 break
-        known = sum(group.total_byte_size for group in self._groups) if columns is None else 0
-        return max(known, int(self._sampled[names] * self.rows))
+        return nbytes / max(1, rows)
 
     def largest_rows(self, nbytes: int) -> float:
         """See Table."""
         found = super().largest_rows(nbytes)
-        for group in self._groups:
-            if group.total_byte_size >= nbytes:
-                found = max(found, float(group.total_byte_size) / max(1, group.num_rows))
+        for number in self._with_rows:
+            size = self._sizes.of_group(number, None)
+            if size >= nbytes:
+                found = max(found, size / self.group_rows[number])
         return found
+
+    def most_uneven(self, *, plain: bool) -> float:
+        """See Table. Those of a group."""
+        found = (self._sizes.uneven_of_group(number, plain=plain) for number in self._with_rows)
+        return max(found, default=0.0)
+
+    @cached_property
+    def _with_rows(self) -> list[int]:
+        """The groups that have rows."""
+        return [number for number, rows in enumerate(self.group_rows) if rows]
+
+    @cached_property
+    def _sizes(self) -> RowBytes:
+        with arrow_errors(self.name):
+            leaves = leaves_of(self.schema, self.metadata.schema)
+        return RowBytes(leaves, self.group_rows, self._chunks, self._mean_text, self._dictionaries)
+
+    def _mean_text(self, chunk: ChunkFacts) -> float | None:
+        """The mean bytes of the values of a column's dictionary; None if they are unknown."""
+        if not self._file.extent(0, self._file.size):  # reading from stores takes long
+            return None
+        return mean_of_dictionary(self.read, chunk)
 
     def open_bytes(self, columns: Sequence[str] | None) -> int:
         """See Table. A page of each column, as it is stored and decoded, and its dictionary."""
@@ -211,7 +256,7 @@ class ParquetTable(Table):
 
     def again(self) -> ParquetTable:
         """See Table."""
-        return ParquetTable(self._file)
+        return copy(self)
 
 
 def _have_short_dictionaries(chunks: Sequence[ChunkFacts]) -> bool:

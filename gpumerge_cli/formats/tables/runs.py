@@ -11,18 +11,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, LEAST_OPEN, RowsInMemory, batch_rows
+from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, RowsInMemory, batch_rows
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
 from gpumerge_cli.formats.tables.items import Form
+from gpumerge_cli.formats.tables.kept_memory import LEAST_OPEN
 from gpumerge_cli.formats.tables.references import references, references_of, renumbered
 from gpumerge_cli.formats.tables.spooled import spooled
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
+from gpumerge_cli.formats.tables.taking import rows_at
 from gpumerge_cli.order.rows import FixedRowOrder, TextRowOrder
 
 RowsOrder = FixedRowOrder | TextRowOrder
@@ -39,6 +43,8 @@ _SPARED = 4
 _SAMPLED = 1 << 10
 _AT_ONCE = 1 << 16
 """The rows whose items are made at once."""
+_MOST_CANDIDATES = 1 << 18
+"""Rows that are held at once, if few of them are wanted."""
 _COPIES_OF_ITEMS = 6
 """The items, images and references that they are made of, and three copies as they are sorted."""
 
@@ -51,12 +57,38 @@ class SortedRows:
         self.items = items
 
 
+@dataclass(frozen=True)
+class WantedRows:
+    """The rows that a sort writes, if it does not write all."""
+
+    count: int
+    """Their number."""
+    sift: Callable[[Any], Any] | None
+    """Leaves out items that cannot be among them."""
+
+    def of(self, batch: Any, form: Form, order: RowsOrder) -> Any:
+        """The rows of a batch that may be among them."""
+        if self.sift is None or not batch.num_rows:
+            return batch
+        items = memoryview(form.items(batch, references(0, 0, batch.num_rows))).cast("B")
+        left = self.sift(items)
+        if len(left) == len(items):
+            return batch
+        return rows_at(batch, references_of(left, order.item_bytes).astype(np.int64))
+
+
 def sorted_runs(
-    tables: Sequence[Table], form: Form, order: RowsOrder, sort: SortItems, memory: int, spool: KeepRun
+    tables: Sequence[Table],
+    form: Form,
+    order: RowsOrder,
+    sort: SortItems,
+    memory: int,
+    spool: KeepRun,
+    wanted: WantedRows | None = None,
 ) -> Iterator[SortedRows]:
     """The runs of all rows of tables, one at a time; equal rows stay in their order. Raises InputError, OutputError.
 
-    memory: bytes that they may take.
+    memory: bytes that they may take. wanted: the rows that `sort` leaves of a run; None if it leaves all.
     """
     share = memory // _SHARES
     whole = sum(table.bytes_of_rows(None) for table in tables)
@@ -64,19 +96,27 @@ def sorted_runs(
     least = max(_LEAST_BATCH, LEAST_OF_COLUMN * len(tables[0].schema))
     batch_bytes = max(least, min(_LARGEST_BATCH, share * share // max(1, 2 * whole)))
     held: list[Any] = []
-    size = number = 0
+    size = number = rows_held = 0
     for table in tables:
         found, rows = 0, batch_rows(table, None, batch_bytes)
         if table.open_bytes(None) > max(LEAST_OPEN, memory // _SPARED):
             table = spooled(table, lambda write: spool(write, 0), max(LEAST_OPEN, memory // _SPARED), rows)
         for batch in table.batches(None, 0, rows):
+            found += batch.num_rows
+            if wanted is not None:
+                batch = wanted.of(batch, form, order)
             nbytes = _bytes_to_sort(batch, form)
+            full = held and size + nbytes > memory - memory // _SPARED
+            many = wanted is not None and rows_held + batch.num_rows > max(_MOST_CANDIDATES, _SHARES * wanted.count)
+            if held and wanted is not None and (full or many):
+                held = _candidates(held, tables[0].schema, form, order, sort)
+                size, rows_held = sum(_bytes_to_sort(one, form) for one in held), sum(one.num_rows for one in held)
             if held and size + nbytes > memory - memory // _SPARED:
                 yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
-                held, size, number = [], 0, number + 1
+                held, size, number, rows_held = [], 0, number + 1, 0
             held.append(batch)
             size += nbytes
-            found += batch.num_rows
+            rows_held += batch.num_rows
         table.check_read(found)
     if number and held:
         yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
@@ -85,6 +125,15 @@ def sorted_runs(
         files: list[SeekableInput] = []
         _sort(0, rows, form, order, sort, lambda items: files.append(spool(partial(_write, items), 0)))
         yield SortedRows(RowsInMemory(_without_key(rows, form)), files[0])
+
+
+def _candidates(held: list[Any], schema: pa.Schema, form: Form, order: RowsOrder, sort: SortItems) -> list[Any]:
+    """The batches of the rows that `sort` leaves of those of other batches, which are let go."""
+    rows = _joined(held, schema)
+    found: list[Any] = []
+    _sort(0, rows, form, order, sort, lambda items: found.append(references_of(items, order.item_bytes).copy()))
+    made = interleaved(found[0], [RowStretch(0, 0, rows.num_rows)], rows)
+    return list(made.combine_chunks().to_batches())
 
 
 def _bytes_to_sort(batch: Any, form: Form) -> int:
@@ -141,13 +190,15 @@ def _spilled(
     spool: KeepRun,
 ) -> SortedRows:
     rows = _joined(held, schema)
-    count = rows.num_rows
-    kept, stretches = _without_key(rows, form), [RowStretch(number, 0, count)]
-    at_once = max(1, int(count * batch_bytes / max(1, bytes_in_memory(kept))))
+    kept, stretches = _without_key(rows, form), [RowStretch(number, 0, rows.num_rows)]
+    at_once = max(1, int(rows.num_rows * batch_bytes / max(1, bytes_in_memory(kept))))
     files: list[SeekableInput] = []
+    counts: list[int] = []
 
     def keep(items: Bytes) -> None:
         found = references_of(items, order.item_bytes)
+        count = len(found)
+        counts.extend(min(at_once, count - at) for at in range(0, count, at_once))
 
         def write(out: IO[bytes]) -> None:
             with pa.ipc.new_file(out, kept.schema) as stream:
@@ -158,7 +209,6 @@ def _spilled(
         files.append(spool(partial(_write, renumbered(items, number, order.item_bytes)), number))
 
     _sort(number, rows, form, order, sort, keep)
-    counts = [min(at_once, count - at) for at in range(0, count, at_once)]
     return SortedRows(SpilledRows(files[0], counts), files[1])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -11,16 +12,21 @@ import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, without_dictionaries
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of, without_dictionaries
 from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.join_gather import JoinGather
-from gpumerge_cli.formats.tables.numbered import add_column
+from gpumerge_cli.formats.tables.numbered import NumberColumn
+from gpumerge_cli.formats.tables.summed import RowGroups, SumColumns, SummedRows
 from gpumerge_cli.formats.tables.table import TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
 RowPart = tuple[Any, bool]
 """(an encoded group or a WholeGroup that is copied, True) or (a table that waits for others, False)."""
+_FEW = 64
+"""So few rows are gathered at once first, and where large ones may follow any row."""
+_UNEVEN = 4
+"""Rows that are so many times smaller than the mean of all say that large ones follow."""
 _LEAST = 4
 """A piece of so many times fewer rows than a group waits for others."""
 
@@ -123,13 +129,27 @@ class RowSink(GroupSink):
         wanted = self._gather.wanted(data)
         if len(wanted) > self._ahead:
             wanted = wanted.copied()
-        of_rows = None
-        if numbers is not None:
-            assert self._gather.numbered is not None, "the engine has numbers for a column"
-            of_rows = np.array(np.frombuffer(numbers, np.int64))
-            kept = self._gather.numbered.kept(of_rows)
-            if kept is not None:
-                wanted, of_rows = wanted.kept(kept), of_rows[kept]
+        if numbers is None:
+            return self._piece(wanted, None, len(data))
+        column = self._gather.numbered
+        assert isinstance(column, NumberColumn), "the engine has numbers for a column"
+        of_rows = np.array(np.frombuffer(numbers, np.int64))
+        kept = column.kept(of_rows)
+        return self._piece(*((wanted, of_rows) if kept is None else (wanted.kept(kept), of_rows[kept])), len(data))
+
+    def grouped(self, data: Bytes, follows: Bytes) -> RowGroups:
+        """The groups of equal rows in whole items. follows: int64, 1 for one that belongs to the group ahead of it."""
+        columns = self._gather.numbered
+        assert isinstance(columns, SumColumns), "the engine sums columns"
+        flags = np.array(np.frombuffer(follows, np.int64))
+        return columns.groups(self._gather.wanted(data).copied(), flags, self._gather.values)
+
+    def encode_groups(self, rows: SummedRows, nbytes: int) -> RowPiece:
+        """Rows with sums as `encode` makes them. nbytes: what they count as."""
+        return self._piece(rows.wanted, rows.sums, nbytes)
+
+    def _piece(self, wanted: Any, of_rows: Any, nbytes: int) -> RowPiece:
+        """The rows as a piece of the output. of_rows: their numbers, see _gathered; None for no column."""
         parts: list[RowPart] = []
         made, rows = self._made(wanted, of_rows), 0
         for part, is_encoded, count in made:
@@ -137,35 +157,77 @@ class RowSink(GroupSink):
             rows += count
             if rows >= self._ahead:
                 break
-        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), len(data))
+        return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), nbytes)
 
     def _made(self, wanted: Any, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
-        """The parts of a piece, and the rows that each has in memory. numbers: see _gathered; None for no column."""
+        """The parts of a piece, and the rows that each has in memory. numbers: see _rows_of; None for no column."""
         if numbers is not None:
             for at in range(0, len(wanted), self._rows):
-                some = wanted.part(at, at + self._rows)
-                yield (*self._gathered(some, numbers[at : at + self._rows]), self._size(some))
+                yield from self._gathered(wanted.part(at, at + self._rows), numbers[at : at + self._rows])
             return
         for part in self._gather.parts(wanted, self._rows):
             if not isinstance(part, WholeGroup):
-                yield (*self._gathered(part), self._size(part))
+                yield from self._gathered(part)
             elif self._writer.takes(part.table, part.group):
                 yield part, True, 0
             else:
                 for some in part.wanted(self._rows):
-                    yield (*self._gathered(some), len(some))
+                    yield from self._gathered(some)
 
     def _size(self, wanted: Any) -> int:
         """The rows in memory, more than they are if some are large."""
         return max(len(wanted), int(self._rows * wanted.nbytes / self._gather.group_bytes))
 
-    def _gathered(self, found: Any, numbers: Any = None) -> RowPart:
+    def _gathered(self, found: Any, numbers: Any = None) -> Iterator[tuple[Any, bool, int]]:
         """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
+        if not self._is_uneven:
+            size = self._size(found)
+            yield (*self._part(self._rows_of(found, numbers), whole=self._is_whole(size)), size)
+            return
+        for some in self._limited(found, numbers):
+            batches = [batch for rows in some for batch in rows.to_batches()]
+            rows = some[0] if len(some) == 1 else table_of(batches, self._gather.output_schema)
+            size = max(rows.num_rows, int(self._rows * bytes_in_memory(rows) / self._gather.large_bytes))
+            yield (*self._part(rows, whole=self._is_whole(size)), size)
+
+    def _limited(self, found: Any, numbers: Any) -> Iterator[list[Any]]:
+        """The rows by parts whose bytes are limited. They depend on the rows alone.
+
+        Rows are gathered a few at a time where their bytes so far are much less than those of all rows on average.
+        """
+        most, mean = self._gather.large_bytes, self._gather.mean_bytes
+        held: list[Any] = []
+        size = seen = at = 0
+        step = _FEW
+        while at < len(found):
+            stop = min(at + step, len(found))
+            rows = self._rows_of(found.part(at, stop), None if numbers is None else numbers[at:stop])
+            nbytes = bytes_in_memory(rows)
+            if held and size + nbytes > most:
+                yield held
+                held, size = [], 0
+            held.append(rows)
+            size, seen = size + nbytes, seen + nbytes
+            step = min(2 * (stop - at), int(most * (stop - at) / max(1, nbytes)))
+            step = max(1, min(step, _FEW) if mean * stop > _UNEVEN * seen else step)
+            at = stop
+        yield held
+
+    def _rows_of(self, found: Any, numbers: Any) -> Any:
+        """The rows of items, with the types that the writer takes. numbers: those of the rows."""
         rows = self._gather.rows(found)
         if self._gather.numbered is not None:
-            rows = add_column(rows, self._gather.numbered, numbers)
-        whole = self._is_whole(self._size(found))
-        if not whole or not self._writer.takes_dictionaries:
+            rows = self._gather.numbered.added_to(rows, numbers)
+        if not self._writer.takes_dictionaries:
+            rows = without_dictionaries(rows, self._gather.output_schema)
+        return rows
+
+    @cached_property
+    def _is_uneven(self) -> bool:
+        return bool(self._gather.is_uneven(plain=not self._writer.takes_dictionaries))
+
+    def _part(self, rows: Any, *, whole: bool) -> RowPart:
+        if not whole:
             rows = without_dictionaries(rows, self._gather.output_schema)
         if self._checks_utf8:
             check_utf8(rows, self._gather.inputs)

@@ -92,6 +92,10 @@ class _Named(Table):
         """See Table."""
         return self._table.largest_rows(nbytes) + _BYTES
 
+    def most_uneven(self, *, plain: bool) -> float:
+        """See Table."""
+        return self._table.most_uneven(plain=plain)
+
     def open_bytes(self, columns: Sequence[str] | None) -> int:
         """See Table."""
         return self._table.open_bytes(self._of_file(columns))

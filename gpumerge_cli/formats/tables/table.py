@@ -130,6 +130,13 @@ class Table(ABC):
         """About the most bytes of a row in memory, on average over any rows of `nbytes` or more that are together."""
         return self.bytes_of_rows(None) / max(1, self.rows)
 
+    def most_uneven(self, *, plain: bool) -> float:
+        """About the most bytes in memory that rows of different sizes may have which follow each other closely.
+
+        0 if all rows have one size. plain: dictionaries are taken apart.
+        """
+        return 0.0 if all(map(_has_one_size, self.schema.types)) else float(self.bytes_of_rows(None))
+
     def open_bytes(self, columns: Sequence[str] | None) -> int:
         """About the bytes that reading `batches` takes beside these: pages, or whole batches of the file.
 
@@ -190,6 +197,14 @@ class TableWriter(ABC):
     @abstractmethod
     def end(self, start: int) -> bytes:
         """The bytes behind all groups, which lie at byte `start`."""
+
+
+def _has_one_size(type: pa.DataType) -> bool:
+    """Whether each value of a type takes the same bytes."""
+    try:
+        return bool(type.bit_width)
+    except ValueError:  # of those that vary
+        return False
 
 
 def with_valid_names(schema: pa.Schema) -> pa.Schema:

@@ -13,7 +13,7 @@ import pytest
 from gpumerge_cli.cli.app import invoke
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.formats.naming import open_input
-from gpumerge_cli.formats.tables import cursor, runs
+from gpumerge_cli.formats.tables import cursor, kept_memory, runs
 from gpumerge_cli.formats.tables.arrow_table import arrow_table
 from gpumerge_cli.formats.tables.parquet_table import ParquetTable
 from gpumerge_cli.formats.tables.spooled import spooled
@@ -65,7 +65,7 @@ def test_sorts_and_merges(suffix: str, tmp_path: Path, seed: int, monkeypatch: p
         copied.append(args)
         return spooled(*args)
 
-    for module in (cursor, runs):
+    for module in (kept_memory, runs):
         monkeypatch.setattr(module, "LEAST_OPEN", 0)
         monkeypatch.setattr(module, "spooled", watched)
     rng = random.Random(seed)
@@ -86,13 +86,13 @@ def test_sorts_and_merges(suffix: str, tmp_path: Path, seed: int, monkeypatch: p
 
 def test_readers_count_until_their_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files one behind the other are read as they are; those that overlap are copied beyond the memory."""
-    monkeypatch.setattr(cursor, "LEAST_OPEN", 0)
+    monkeypatch.setattr(kept_memory, "LEAST_OPEN", 0)
     tables = []
     for number in range(3):
         pq.write_table(pa.table({"id": range(100_000), "x": range(100_000)}), tmp_path / f"{number}.parquet")
         tables.append(table_in(str(tmp_path / f"{number}.parquet")))
     keep, each = tables[0][0].beside, tables[0][1].open_bytes(None)
-    memory = cursor.KeptMemory(2 * each, 3, keep)
+    memory = kept_memory.KeptMemory(2 * each, 3, keep)
     readers = [cursor.Cursor(table, memory) for _, table in tables]
     for number, reader in enumerate(readers):
         assert sum(len(batch) for batch in reader.taken(range(50))) == 50
@@ -124,7 +124,7 @@ def test_columns_that_files_lack(suffix: str, tmp_path: Path, monkeypatch: pytes
         names.append(str(tmp_path / f"{name}{suffix}"))
         write(names[-1], pa.table(table))
         rows += pa.table(table).to_pylist()
-    monkeypatch.setattr(cursor, "LEAST_OPEN", 0)
+    monkeypatch.setattr(kept_memory, "LEAST_OPEN", 0)
     out = str(tmp_path / f"o{suffix}")
     assert invoke(["merge", "--schema", "union", "--field", "id", "-S", "1", *names, "-o", out, "-q"]) == 0
     wanted = [{"id": None, "x": None, "y": None, **row} for row in sorted(rows, key=lambda row: row["id"])]

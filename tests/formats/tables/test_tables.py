@@ -34,8 +34,9 @@ def by(fields: tuple[str, ...]) -> Items:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_sorts_and_merges(suffix: str, tmp_path: Path, seed: int) -> None:
+def test_sorts_and_merges(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     rng = random.Random(seed)
+    monkeypatch.setattr("gpumerge_cli.formats.tables.runs._MOST_CANDIDATES", 50)
     for case in range(CASES):
         drawn = Drawn(rng, suffix)
         names, tables = [], []
@@ -48,6 +49,11 @@ def test_sorts_and_merges(suffix: str, tmp_path: Path, seed: int) -> None:
             run(sort_job((unsorted,), out, by(drawn.fields), on))
             assert texts(read(out)) == texts(expected), (case, drawn.fields)
             assert read(out).schema.equals(expected.schema)
+            count = rng.choice([1, 5, 40, 400])
+            ranks = rng.choice([RankRange(0, count), RankRange(-count)])
+            run(sort_job((unsorted,), out, by(drawn.fields), on, ranks=ranks))
+            some = expected.slice(0, count) if ranks.stop else expected.slice(max(0, expected.num_rows - count))
+            assert texts(read(out)) == texts(some), (case, drawn.fields, ranks)
             names.append(drawn.write(expected, tmp_path / f"{case}-{number}"))
             tables.append(expected)
             assert run(Job((names[-1],), by(drawn.fields), Operation("check"))).items == table.num_rows

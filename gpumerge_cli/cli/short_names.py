@@ -1,0 +1,35 @@
+"""Spells out command lines that begin with a short name or with help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
+from gpumerge_cli.cli.options.other_names import SHORT_NAMES
+
+_KEPT = ("unique", "only")  # the options that say which of equal items dedupe keeps
+
+
+def spelled_out(arguments: Sequence[str]) -> Sequence[str]:
+    """The command line that `arguments` stand for: `help NAME` and short names are spelled out."""
+    name, *words = arguments or ("",)
+    if name == "--" and words and words[0] in ("help", *SHORT_NAMES):  # the end of gpumerge's own options
+        return spelled_out(words)
+    if name == "help" and len(words) <= 1:
+        known = not words or words[0] in COMMAND_NAMES or words[0] in SHORT_NAMES
+        return spelled_out([*words, "--help"]) if known else words
+    if name not in SHORT_NAMES:
+        return arguments
+    meant = SHORT_NAMES[name]
+    if name == "dedupe" and _says_what_it_keeps(words):
+        meant = tuple(word for word in meant if word != "--unique")
+    if words == ["--help"]:
+        meant = meant[:1]
+    return [*meant, *words]
+
+
+def _says_what_it_keeps(words: Sequence[str]) -> bool:
+    from gpumerge_cli.cli.scan import last_value
+
+    row = command("sort")
+    return any(last_value(row, words, row.option(name)) is not None for name in _KEPT)
