@@ -59,7 +59,7 @@ public:
     template <typename Call>
     auto by_words(Call call) const
     {
-        if (plain_) return call(static_cast<PlainWords*>(nullptr));
+        if (plain_) return call(static_cast<WidePlainWords*>(nullptr));
 #if defined(__SSE4_1__)
         if (FirstFieldWords::suit(lines())) return call(static_cast<FirstFieldWords*>(nullptr));
 #endif

@@ -10,12 +10,12 @@ struct Passed {
 // An order of an item and the one ahead of it: its key is invalid.
 constexpr int FAULTY_KEY = -2;
 
-// The images of lines without keys. The text is compared where these are equal.
-struct PlainWords {
+// The images of lines without keys, of 16 bytes: neighbours often have the first 8 in common. See plain_words.hpp.
+struct WidePlainWords {
     Word words[2];
     static constexpr bool exact = false, fault = false;
 
-    __attribute__((always_inline)) PlainWords(const LineOrder& order, Text line)
+    __attribute__((always_inline)) WidePlainWords(const LineOrder& order, Text line)
     {
         const Word turned = order.flags & REVERSE ? ~0ull : 0;
         const WideWord bytes = WideText(line, false).bytes;
