@@ -12,7 +12,7 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.format import Layout, PreparedSources, Written
 from gpumerge_cli.formats.tables.alike import alike, check_keys
 from gpumerge_cli.formats.tables.changed_columns import ChangedRows
-from gpumerge_cli.formats.tables.column_paths import found_column
+from gpumerge_cli.formats.tables.column_paths import found_column, named_so
 from gpumerge_cli.formats.tables.compared_rows import ComparedColumn, RowPairs
 from gpumerge_cli.formats.tables.diff_gather import DiffGather
 from gpumerge_cli.formats.tables.facts import SortedColumn
@@ -33,6 +33,7 @@ from gpumerge_cli.order.differences import MARKS, Diff, DiffRequest
 from gpumerge_cli.order.record_joins import RecordJoin
 from gpumerge_cli.order.row_joins import PayloadJoin
 from gpumerge_cli.suggestions import did_you_mean_column
+from gpumerge_cli.units import quoted_value
 
 
 def compared_tables(
@@ -104,6 +105,9 @@ def _path_of(schema: pa.Schema, word: str) -> tuple[int, Path]:
         return schema.get_field_index(path[0]), path[1:]
     if word.isascii() and word.isdecimal() and 0 < int(word) <= len(schema):
         return int(word) - 1, ()
+    if (count := named_so(schema, word)) > 1:
+        what = f"--ignore {word}: {count} columns have the name {quoted_value(word)}"
+        raise UsageError(what, way_out="count columns from 1, as 2")
     names = schema.names
     way_out = did_you_mean_column(word, {name: name for name in names}, f"use {', '.join(names)}")
     raise UsageError(f"--ignore {word}: there is no such column", way_out=way_out)

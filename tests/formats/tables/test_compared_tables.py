@@ -239,6 +239,16 @@ def test_errors_are_one_line(
     assert not out.exists()
 
 
+def test_columns_of_one_name_are_ignored_by_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = [pa.Table.from_arrays([pa.array([one]) for one in (1, 2, v)], names=["id", "v", "v"]) for v in (3, 4)]
+    names, out = two(tmp_path, *tables), str(tmp_path / "out.csv")
+    assert invoke(["diff", "--field", "id", "--ignore", "3", *names, "-o", out]) == 0
+    assert invoke(["diff", "--field", "id", "--ignore", "2", *names, "-o", out]) == 1
+    assert Path(out).read_text() == "change,id,v,v\n<,1,2,3\n>,1,2,4\n"
+    assert invoke(["diff", "--field", "id", "--ignore", "v", *names, "-o", out]) == 2
+    assert "--ignore v: 2 columns have the name 'v'; count columns from 1" in capsys.readouterr().err
+
+
 def test_columns_may_lack_by_a_schema(tmp_path: Path) -> None:
     names, out = two(tmp_path, OLD, OLD.drop_columns(["at"])), str(tmp_path / "out.parquet")
     assert invoke(["diff", "--field", "id", "--schema", "intersect", *names, "-o", out]) == 0
