@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from tests.cpu.test_joins import _Held
 from tests.line_orders import LINE_ORDERS
 from tests.linekeys import key_of
 
+ROUNDS = 1 if os.environ.get("GPUMERGE_TEST_FEW") else 3
 _DIFF, _UNIQUE, _EACH = 16, 32, 128
 _CSV = [
     LineOrder((LineKey(end_field=0),), b","),
@@ -90,7 +92,7 @@ def starts_of(items: Sequence[bytes]) -> list[int]:
     return [0, *np.cumsum([len(item) for item in items]).tolist()]
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(120, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(120, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("number", range(len(LINE_ORDERS) + len(_CSV)))
 def test_lines(number: int, rounds: int, seed: int) -> None:
     order = replace([*LINE_ORDERS, *_CSV][number], stable=True)
@@ -128,7 +130,7 @@ def key_of_fields(order: LineOrder) -> Any:
     return key
 
 
-@pytest.mark.parametrize("rounds", [20, pytest.param(1000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("rounds", [5 * ROUNDS, pytest.param(1000, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("key", [Key(fields=("b",)), Key(fields=("c", "a")), Key(fields=("s",))])
 def test_records(key: Key, rounds: int, seed: int) -> None:
     dtype = np.dtype([("a", ">i2"), ("b", "<f4"), ("c", "u1"), ("s", "S3")])
