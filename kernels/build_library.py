@@ -52,7 +52,7 @@ _OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
 # The units that gain nothing from a level, or next to nothing: they wait for files, share work out, search, or handle
 # narrow keys. They are compiled once, for the least level.
 _OF_ALL_LEVELS = (
-    "chunk", "collation", "compare", "cuts", "entries", "entries_rows", "gather", "join", "keys_merge", "keys_sort",
+    "chunk", "collation", "compare", "cuts", "entries", "entries_rows", "gather", "keys_merge", "keys_sort",
     "keys_table", "keys_workspace", "mapping", "records", "sieve", "sink", "source", "team", "workspace",
 )  # fmt: skip
 _NARROW_KEYS = ("keys-8-", "keys-16-")

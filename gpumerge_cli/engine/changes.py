@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
 from gpumerge_cli.buffers import Bytes
@@ -21,7 +21,7 @@ _CSV = Dialect()
 
 
 class ChangedColumns:
-    """Finds the changed columns of the pairs in a diff's result. inputs: those of the diff."""
+    """Finds the changed columns of the pairs in a diff's result of lines. inputs: those of the diff."""
 
     def __init__(self, diff: Diff, inputs: Inputs) -> None:
         text = inputs.order.text
@@ -73,10 +73,10 @@ class ChangedColumns:
 class ChangesWriter(SinkWriter):
     """Writes a diff's items to a sink, and the changed columns to another one. See ResultWriter.
 
-    nbytes: those of the second sink so far.
+    columns: makes the rows of the changed columns of whole items. nbytes: those of the second sink so far.
     """
 
-    def __init__(self, sinks: Sequence[Sink], changes: Sink, columns: ChangedColumns) -> None:
+    def __init__(self, sinks: Sequence[Sink], changes: Sink, columns: Callable[[bytes], bytes]) -> None:
         super().__init__(sinks, planned=False)
         self._changes = SinkWriter([changes], planned=False)
         self._columns = columns
@@ -101,7 +101,7 @@ class ChangesWriter(SinkWriter):
 class _Seen:
     """A result whose changed columns are found as it is written. See Merged."""
 
-    def __init__(self, merged: Merged, columns: ChangedColumns) -> None:
+    def __init__(self, merged: Merged, columns: Callable[[bytes], bytes]) -> None:
         self._merged = merged
         self._columns = columns
         self.spans = merged.spans
@@ -121,5 +121,5 @@ class _Seen:
 
     def outputs(self) -> Iterator[Bytes]:
         for piece in self._merged.outputs():
-            self.rows.append(self._columns.rows(bytes(piece)))
+            self.rows.append(self._columns(bytes(piece)))
             yield piece

@@ -18,10 +18,7 @@ from gpumerge_cli.order.differences import CHANGE_TITLE, MARKS, Diff, DiffReques
 def check_compared(diff: DiffRequest, layouts: Sequence[Layout]) -> None:
     """Raise UsageError for formats of inputs that a diff does not read, or options that mean nothing to them."""
     for layout in layouts:
-        if layout.format.holds == "rows":
-            what = f"a diff compares lines and records, not {layout.format.word}"
-            raise UsageError(what, way_out="write both as text first, with gpumerge merge")
-        if layout.format.holds != "lines" or layout.format.named_by_path:
+        if layout.format.holds not in ("lines", "rows") or layout.format.named_by_path:
             option = "--ignore" if diff.ignored else "--changes" if diff.changes is not None else ""
             if option:
                 what = f"{option}: the files hold {layout.format.word}, whose columns are not compared one by one"
@@ -30,6 +27,8 @@ def check_compared(diff: DiffRequest, layouts: Sequence[Layout]) -> None:
 
 def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff, Inputs]:
     """The rules of the diff of opened inputs, and the inputs as they are written. Raises UsageError or InputError."""
+    if isinstance(inputs.join, Diff):
+        return inputs.join, inputs
     text = inputs.order.text
     if text is None:
         return _of_records(request, inputs)

@@ -122,7 +122,8 @@ class Output:
 
                 changes = open_sink(join.changes, CHANGES, None, None, head=HEADER, most=inputs.nbytes)
                 self._all.append(changes)
-                self._changes = ChangesWriter(self.sinks, changes, ChangedColumns(join, inputs))
+                columns = inputs.written.changes or ChangedColumns(join, inputs).rows
+                self._changes = ChangesWriter(self.sinks, changes, columns)
         except BaseException:
             self.abort()
             raise

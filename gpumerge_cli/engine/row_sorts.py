@@ -15,6 +15,7 @@ from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.formats.format import Purpose
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.launch import SortRequest
+from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.row_joins import JoinRequest
 
@@ -45,6 +46,7 @@ def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
         sift=None if sieve is None else sieve.sift,
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
         join=operation.join if isinstance(operation.join, JoinRequest) else None,
+        diff=operation.join if isinstance(operation.join, DiffRequest) else None,
     )
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.item_rows import ItemRows
     from gpumerge_cli.formats.tables.join_gather import JoinGather
     from gpumerge_cli.formats.tables.table import TableWriter
+    from gpumerge_cli.order.differences import DiffRequest
     from gpumerge_cli.order.equals import Margin
     from gpumerge_cli.order.joins import Join
     from gpumerge_cli.order.key_types import Dtype
@@ -280,6 +281,8 @@ class Purpose:
     """The settings of its output, if that is a table."""
     join: JoinRequest | None = None
     """The join for which a format makes items; None for another job."""
+    diff: DiffRequest | None = None
+    """The diff that the job is; None for another job."""
 
 
 @dataclass(frozen=True)
@@ -312,6 +315,8 @@ class Written:
     """Turns whole lines into the bytes to write; None if they are written as they are."""
     rows: Gather | JoinGather | None = None
     """The way to the rows that items refer to, which go to an output of a format of rows."""
+    changes: Callable[[bytes], bytes] | None = None
+    """Makes the file of changed columns of whole items of a diff; None if they are lines."""
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,10 @@ class RowFormat(Format):
             from gpumerge_cli.formats.tables.joined_tables import joined_tables
 
             return joined_tables(opened, layout, layout.purpose.join, progress)
+        if layout.purpose.diff is not None:
+            from gpumerge_cli.formats.tables.compared_tables import compared_tables
+
+            return compared_tables(opened, layout, layout.purpose.diff, progress)
         first = opened[0].table
         tables = alike([source.table for source in opened], layout.items.schema)
         for source, table in zip(opened, tables, strict=True):

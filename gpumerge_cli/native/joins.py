@@ -15,6 +15,7 @@ from gpumerge_cli.native.calls import Disordered, Readable
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.sources import Sources
 from gpumerge_cli.native.specs import check_status, order_spec
+from gpumerge_cli.order.differences import Diff
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.order.rules import separator_word
 
@@ -34,6 +35,7 @@ class Joins:
         self._columns = None if join.columns is None else array("q", chain.from_iterable(join.columns))
         self._filler = join.filler
         self.most = join.most
+        self.changed_items = join.changed_items if isinstance(join, Diff) else None
         if join.asof is not None:
             self._digits = join.asof.digits
             self._asof = lib.AsofSpec(*join.asof.numbers)
@@ -85,7 +87,8 @@ class JoinWorker:
         self.spans.append(Span("read", result.read_ns / 1e9, sum(high - low for low, high in ranges), stopped))
 
     def outputs(self) -> Iterator[Bytes]:
-        lines, over = 0, False
+        lines, same, over = 0, 0, False
+        changed_items = self._joins.changed_items
         while not over:
             result, failure = self._library.JoinResult(), self._library.Failure()
             status = self._library.gm_join_next(self._handle, self._most, result, failure)
@@ -93,10 +96,14 @@ class JoinWorker:
             self._check_status(status, failure)
             self.spans.append(Span("kernel", result.kernel_ns / 1e9, result.nbytes, stopped))
             lines, over = lines + result.lines, bool(result.over)
-            self.counts, self.changed = [result.taken_a, result.taken_b], result.changed
-            self.dropped = sum(self.counts) - lines
-            if result.nbytes:
-                yield memory_at(result.at, result.nbytes)
+            piece = memory_at(result.at, result.nbytes) if result.nbytes else b""
+            if changed_items is not None and result.nbytes:
+                piece, pairs = changed_items(piece)
+                same += pairs
+            self.counts, self.changed = [result.taken_a, result.taken_b], result.changed - same
+            self.dropped = sum(self.counts) - lines + 2 * same
+            if len(piece):
+                yield piece
 
     def pair(self, a: bytes | None, b: bytes | None) -> bytes:
         """The line that two lines make, whatever their keys. They come without terminators; None for no line."""

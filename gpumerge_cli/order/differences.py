@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
+from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.order.base import Order
@@ -55,7 +57,11 @@ class Diff:
     names: tuple[str, ...] = ()
     """The names of the columns of lines, as far as they have names."""
     by_key: Order | None = None
-    """The order of the keys of records; None for lines."""
+    """The order of the keys of records and rows; None for lines."""
+    changed_items: Callable[[Any], tuple[Any, int]] | None = None
+    """Leaves the pairs that have not changed out of the bytes of whole items of the result, and counts these pairs.
+
+    None if the items hold all that is compared."""
 
     asof = None
     between = b"\0"

@@ -505,10 +505,10 @@ int64_t gm_bounds(const struct OrderSpec* order, const struct BoundSpec* spec, i
  * as they are, behind a mark. Items with equal keys are paired in order: the first of A with the first of B.
  * filler: the marks of an item of A alone, of B alone, and of changed items of A and of B, all of one length. columns: null, or
  * `count` fields of lines that are not compared. JOIN_UNIQUE: two items of an input with equal keys are an error. JOIN_COUNTS:
- * items are counted and not written.
+ * items are counted and not written. JOIN_EACH: no items are passed at once, for tests.
  * asof: not null for an as-of join, whose shows are JOIN_PAIRS and JOIN_ONLY_A: each item of A goes out once, see AsofSpec. */
 enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A = 8, JOIN_DIFF = 16, JOIN_UNIQUE = 32,
-    JOIN_COUNTS = 64 };
+    JOIN_COUNTS = 64, JOIN_EACH = 128 };
 /* Which item of B an as-of join pairs with one of A. Keys that are no values have no partner. All keys but the last must be equal.
  * direction: ASOF_BACKWARD, the last item of B whose last key is not above that of A; ASOF_FORWARD, the first one whose key is not
  * below it; ASOF_NEAREST, the one of both that is nearer, of two equally near ones the one that ASOF_BACKWARD finds.

@@ -1,6 +1,7 @@
 // Finds line ends by vectors, 64 bytes at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #if defined(__SSE2__)
@@ -39,6 +40,31 @@ inline uint64_t matches_at(const unsigned char* at, unsigned char byte)
     }
     return found;
 #endif
+}
+
+// The number of bytes that two stretches have in common ahead of their first difference, at most `most`. PADDING bytes behind
+// them must be readable.
+inline ptrdiff_t same_bytes(const unsigned char* a, const unsigned char* b, ptrdiff_t most)
+{
+    static_assert(PADDING >= 32);
+    ptrdiff_t at = 0;
+#if defined(__AVX2__)
+    for (; at < most; at += 32) {
+        const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + at));
+        const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + at));
+        const uint32_t differ = ~static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, y)));
+        if (differ != 0) return std::min<ptrdiff_t>(at + __builtin_ctz(differ), most);
+    }
+#elif defined(__SSE2__)
+    for (; at < most; at += 16) {
+        const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a + at));
+        const __m128i y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b + at));
+        const uint32_t differ = 0xffff ^ static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, y)));
+        if (differ != 0) return std::min<ptrdiff_t>(at + __builtin_ctz(differ), most);
+    }
+#endif
+    while (at < most && a[at] == b[at]) ++at;
+    return std::min(at, most);
 }
 
 // The number of terminators in a stretch, and the place behind the last one; -1 if there is none.

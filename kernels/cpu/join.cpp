@@ -13,7 +13,9 @@
 #include "find.hpp"
 #include "json_images.hpp"
 #include "memory.hpp"
+#include "packing.hpp"
 #include "source.hpp"
+#include "team.hpp"
 
 #define ROWS 1
 #define KEY_BITS 64
@@ -33,11 +35,13 @@ struct Join {
 
 namespace {
 
-#include "../keys.cuh"
+#include "../corank.cuh"
 #include "../record_fields.cuh"
+#include "line_images.hpp"
 #include "own_order.hpp"
 #include "key_fields.hpp"
 #include "record_fields.hpp"
+#include "join_passing.hpp"
 #include "join_fields.hpp"
 #include "join_output.hpp"
 #include "join_tape.hpp"

@@ -47,16 +47,35 @@ public:
         return x.image != y.image ? (x.image < y.image ? -1 : 1) : compare_rest(x, y);
     }
 
+    // The same for two texts that are keys.
+    int compare_texts(Text x, Text y) const
+    {
+        if (!plain_) return compare_items(order_, x.start, x.stop - x.start, y.start, y.stop - y.start);
+        const int result = compare_bytes(x, y);
+        return turned_ != 0 ? -result : result;
+    }
+
+    // Calls call(words) with a null pointer to the kind of words that make images of keys: see Images.
+    template <typename Call>
+    auto by_words(Call call) const
+    {
+        if (plain_) return call(static_cast<WidePlainWords*>(nullptr));
+#if defined(__SSE4_1__)
+        if (FirstFieldWords::suit(lines())) return call(static_cast<FirstFieldWords*>(nullptr));
+#endif
+        return Images::by_kind(lines(), call);
+    }
+
+    const LineOrder& lines() const { return own_.order(); }
+
 private:
     // Compares keys whose images are equal.
     int compare_rest(const JoinLine& x, const JoinLine& y) const
     {
         if (x.exact && y.exact) return 0;
         const long long x_size = x.key.stop - x.key.start, y_size = y.key.stop - y.key.start;
-        if (!plain_) return compare_items(order_, x.key.start, x_size, y.key.start, y_size);
-        if (x_size == y_size && x_size <= 16) return 0;
-        const int result = compare_bytes(x.key, y.key);
-        return turned_ != 0 ? -result : result;
+        if (plain_ && x_size == y_size && x_size <= 16) return 0;
+        return compare_texts(x.key, y.key);
     }
 
     const OwnOrder own_;
@@ -102,11 +121,8 @@ public:
             found.key = {begin, end};
             return;
         }
-        if (order_.separator >= 0 && flags_of(order_.separator) & RECORD_END) {
-            const Place end = record_end(text);
-            found.returns = end < text.stop;
-            found.text.stop = end;
-        }
+        found.text = without_return(text);
+        found.returns = found.text.stop < text.stop;
         if (whole_) {
             found.key = found.text;
             return;
@@ -115,6 +131,16 @@ public:
         if (several_) found.key = make_key(marks, found.text, made);
         else found.key = marks.part(order_.key(0));
     }
+
+    // A line without the carriage return that is a part of its end.
+    __attribute__((always_inline)) Text without_return(Text text) const
+    {
+        const bool may_return = order_.separator >= 0 && flags_of(order_.separator) & RECORD_END;
+        return {text.start, may_return ? record_end(text) : text.stop};
+    }
+
+    // Whether the key is all of the line.
+    bool is_whole() const { return whole_; }
 
     void find_field(JoinLine& line) const
     {

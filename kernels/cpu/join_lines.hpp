@@ -41,6 +41,19 @@ public:
         return (!ignored_.empty() || readers_[0].may_be_quoted()) && same_fields(x, y);
     }
 
+    // Passes the lines that end in [begin, stop), which both inputs of a diff hold. ahead: the line ahead of them. visit: see
+    // pass_lines.
+    template <typename Visit>
+    Passed pass(const JoinLine& ahead, Place begin, Place stop, Visit visit) const
+    {
+        if (!readers_[0].is_whole()) return {};
+        return order_.by_words([&](auto* words) {
+            return pass_lines<std::remove_pointer_t<decltype(words)>>(
+                order_.lines(), ahead.text, begin, stop, terminator_, [&](Text x, Text y) { return order_.compare_texts(x, y); },
+                [&](Text line) { return readers_[0].without_return(line); }, visit);
+        });
+    }
+
     static bool is_at_fault(const JoinLine& line) { return line.fault; }
     void move(JoinLine& line, ptrdiff_t bytes, int64_t) const { line.move(bytes, !readers_[0].several()); }
     void prepare(int64_t input, JoinLine& line) const

@@ -124,6 +124,25 @@ public:
         return std::memcmp(x.at, y.at, static_cast<size_t>(sizes_[0])) == 0;
     }
 
+    // Passes the records in [begin, stop), which both inputs of a diff hold. See LineKind.
+    template <typename Visit>
+    Passed pass(const JoinRecord& ahead, const unsigned char* begin, const unsigned char* stop, Visit visit)
+    {
+        Passed found;
+        JoinRecord records[2];
+        records[1] = ahead;
+        for (; stop - begin >= sizes_[0]; begin = found.end) {
+            JoinRecord& record = records[found.count & 1];
+            read(0, begin, nullptr, record, passed_[found.count & 1]);
+            const int order = compare(record, records[~found.count & 1]);
+            if (order <= 0) visit(order, begin);
+            ++found.count;
+            found.last = begin;
+            found.end = begin + sizes_[0];
+        }
+        return found;
+    }
+
     static const unsigned char* begin_of(const JoinRecord& record) { return record.at; }
     static bool is_at_fault(const JoinRecord&) { return false; }
 
@@ -149,7 +168,7 @@ private:
     const KeyField first_;
     const int image_bytes_;
     const bool exact_;
-    Buffer room_;
+    Buffer room_, passed_[2];  // passed_: see pass
 
 public:
     RecordOutput out;

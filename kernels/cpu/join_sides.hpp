@@ -51,6 +51,12 @@ protected:
         if (end == nullptr) [[unlikely]] end = read_on(input, side, was_there);
         const unsigned char* const begin = side.tape.next;
         side.tape.next = end;
+        enter(input, side, begin, end);
+    }
+
+    // Makes an item in the window the current one.
+    __attribute__((always_inline)) void enter(int64_t input, Side& side, const unsigned char* begin, const unsigned char* end)
+    {
         ++side.taken;
         side.current ^= 1;
         kind_.read(input, begin, end, side.item(), side.made[side.current]);
@@ -63,7 +69,14 @@ protected:
         Side& side = sides_[input];
         const bool was_there = side.there;
         take(input, side);
-        const int order = was_there && side.there ? kind_.compare(side.item(), side.items[side.current ^ 1]) : 1;
+        side.same = false;
+        if (was_there && side.there) check_step(input, side);
+    }
+
+    // Compares the current item with the one ahead of it. Throws Fault if it may not follow it.
+    __attribute__((always_inline)) void check_step(int64_t input, Side& side)
+    {
+        const int order = kind_.compare(side.item(), side.items[side.current ^ 1]);
         side.same = order == 0;
         if (order < 0 && check_) throw Fault{DISORDER, {0, input, side.tape.place_of(kind_.begin_of(side.item()))}};
         if (side.same && unique_) throw Fault{REPEATED_KEY, {0, input, side.tape.place_of(kind_.begin_of(side.item()))}};

@@ -7,7 +7,10 @@
 template <typename Kind>
 class Walk final : public Sides<Kind> {
 public:
-    Walk(const JoinSpec& spec, int64_t room) : Sides<Kind>(spec, room), diffs_((spec.shows & JOIN_DIFF) != 0) {}
+    Walk(const JoinSpec& spec, int64_t room)
+        : Sides<Kind>(spec, std::min(room, most_room(spec))), diffs_((spec.shows & JOIN_DIFF) != 0), passes_((spec.shows & JOIN_EACH) == 0)
+    {
+    }
 
     void start(const int64_t* ranges, bool check) override
     {
@@ -39,9 +42,14 @@ public:
 private:
     using typename Sides<Kind>::Item;
     using typename Sides<Kind>::Side;
-    using Sides<Kind>::begin, Sides<Kind>::take, Sides<Kind>::step, Sides<Kind>::prepared, Sides<Kind>::give_up, Sides<Kind>::tell;
+    using Sides<Kind>::begin, Sides<Kind>::take, Sides<Kind>::enter, Sides<Kind>::step, Sides<Kind>::prepared, Sides<Kind>::give_up;
+    using Sides<Kind>::tell, Sides<Kind>::check_, Sides<Kind>::unique_;
     using Sides<Kind>::spec_, Sides<Kind>::keys_, Sides<Kind>::room_, Sides<Kind>::kind_, Sides<Kind>::sides_;
     using Sides<Kind>::held_items_, Sides<Kind>::holding_, Sides<Kind>::far_;
+
+    static constexpr int64_t ROOM_OF_DIFF = 1 << 18;  // no group is held, so windows may stay in the cache of a core
+
+    static int64_t most_room(const JoinSpec& spec) { return spec.shows & JOIN_DIFF ? ROOM_OF_DIFF : INT64_MAX; }
 
     // Goes on with the current items: puts out one without a partner, or finds a group. False if no item is left.
     bool walk()
@@ -91,11 +99,35 @@ private:
                 ++changed_;
                 kind_.out.marked(CHANGED_FROM, a.item());
                 kind_.out.marked(CHANGED_TO, b.item());
+            } else if (passes_) {
+                pass_same();
             }
             step(0);
             step(1);
         }
         return true;
+    }
+
+    // Goes to the last item of the stretch behind the current ones that has the same bytes in both windows. Its items are pairs
+    // that have not changed, so only the order of A's is checked.
+    void pass_same()
+    {
+        Side &a = sides_[0], &b = sides_[1];
+        const ptrdiff_t most = std::min(a.tape.stop() - a.tape.next, b.tape.stop() - b.tape.next);
+        const unsigned char* const from = a.tape.next;
+        const ptrdiff_t bytes = same_bytes(from, b.tape.next, most);
+        const Passed passed = kind_.pass(a.item(), from, from + bytes, [&](int order, const unsigned char* item) {
+            if (order == FAULTY_KEY || (order < 0 && check_)) throw Fault{DISORDER, {0, 0, a.tape.place_of(item)}};
+            if (order == 0 && unique_) throw Fault{REPEATED_KEY, {0, 0, a.tape.place_of(item)}};
+        });
+        if (passed.count == 0) return;
+        for (int64_t input = 0; input < 2; ++input) {
+            Side& side = sides_[input];
+            const unsigned char* const last = side.tape.next + (passed.last - from);
+            side.tape.next += passed.end - from;
+            side.taken += passed.count - 1;
+            enter(input, side, last, side.tape.next);
+        }
     }
 
     // Begins with the group of the current items: goes to its end in B, and holds B's items if they are needed.
@@ -166,7 +198,7 @@ private:
         return false;
     }
 
-    const bool diffs_;
+    const bool diffs_, passes_;
     int64_t changed_ = 0;
     // The current group, which A's current item is of.
     bool in_group_ = false;

@@ -5,6 +5,3 @@ inline KeyField key_field(const FieldSpec& field)
 {
     return {field.offset, field.width, static_cast<int>(field.kind), field.big_endian != 0, field.descending != 0};
 }
-
-// See line_images.hpp: no locale compares records.
-inline bool compare_whole_in_locale(const Lines&) { return false; }

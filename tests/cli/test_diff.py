@@ -78,11 +78,8 @@ def random_rows(chance: random.Random, *, multi: bool) -> list[Row]:
     return [[str(key), chance.choice(texts), chance.choice(texts[:3])] for key in sorted(keys)]
 
 
-@pytest.mark.parametrize("number", range(12))
-def test_random_csv_is_as_dicts_have_it(
-    number: int, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chance = random.Random(f"{seed} {number}")
+def check_csv(chance: random.Random, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A diff of random CSV is as dicts have it."""
     multi = chance.random() < 0.5
     old = random_rows(chance, multi=multi)
     new = [[*row[:2], chance.choice([row[2], "c"])] for row in old if chance.random() < 0.8]
@@ -96,31 +93,28 @@ def test_random_csv_is_as_dicts_have_it(
     end = chance.choice(["\n", "\r\n"])
     quoting = [chance.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]) for _ in "ab"]
     data = [written([names, *rows], end, quotes) for rows, quotes in zip((old, new), quoting, strict=True)]
-    monkeypatch.chdir(tmp_path)
     small = ["-S", "1M"] * chance.randrange(2)
-    code = run(tmp_path, *words, *small, "--changes", "changes.csv", old=data[0], new=data[1])
+    listed = folder / "changes.csv"
+    code = run(folder, *words, *small, "--changes", str(listed), old=data[0], new=data[1])
     assert (code, capsys.readouterr().err) == (int(expected != []), "")
-    assert read(tmp_path / "out") == [["change", *names], *expected]
-    assert read(tmp_path / "changes.csv") == [
-        ["key", "column", "old", "new"],
-        *changed_columns(expected, names, ignored),
-    ]
-    assert run(tmp_path, *words, "--total", old=data[0], new=data[1]) == code
+    assert read(folder / "out") == [["change", *names], *expected]
+    assert read(listed) == [["key", "column", "old", "new"], *changed_columns(expected, names, ignored)]
+    assert run(folder, *words, "--total", old=data[0], new=data[1]) == code
     counts = [sum(row[0] == mark for row in expected) for mark in "+-<"]
     unchanged = len(old) - counts[1] - counts[2]
     words = [f"{name}\t{count}" for name, count in zip(("added", "removed", "changed"), counts, strict=True)]
     assert capsys.readouterr().out.splitlines() == [*words, f"unchanged\t{unchanged}"]
 
 
-@pytest.mark.parametrize("number", range(12))
-def test_random_lines_are_as_dicts_have_it(number: int, seed: int, tmp_path: Path) -> None:
-    chance = random.Random(f"{seed} {number}")
+def check_lines(chance: random.Random, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A diff of random lines is as dicts have it."""
     words, key = chance.choice(
         [
             (["-k1,1n"], lambda row: int(row[0])),
             (["-k2,2", "-k1,1n"], lambda row: (row[1], int(row[0]))),
             (["-k1,2"], lambda row: (" ".join(row[:2]))),
             (["-t", " ", "-k2.2,2"], lambda row: row[1][1:]),
+            (["-t", " ", "-k1,1"], lambda row: row[0]),
         ]
     )  # fmt: skip
     sides: list[list[Row]] = [
@@ -130,12 +124,63 @@ def test_random_lines_are_as_dicts_have_it(number: int, seed: int, tmp_path: Pat
         ]
         for _ in "ab"
     ]
+    if chance.random() < 0.5:
+        sides[1] = [row if chance.random() < 0.9 else other for row, other in zip_longest(sides[0], sides[0][::-1])]
     for rows in sides:
         rows.sort(key=key)  # type: ignore[arg-type]
     data = ["".join(" ".join(row) + "\n" for row in rows) for rows in sides]
     expected = difference(*sides, key)
-    assert run(tmp_path, *words, "--multi", "-S", "1M", old=data[0], new=data[1], suffix="") == int(expected != [])
-    assert (tmp_path / "out").read_text() == "".join(f"{mark}\t{' '.join(row)}\n" for mark, *row in expected)
+    assert run(folder, *words, "--multi", "-S", "1M", old=data[0], new=data[1], suffix="") == int(expected != [])
+    assert (folder / "out").read_text() == "".join(f"{mark}\t{' '.join(row)}\n" for mark, *row in expected)
+
+
+def check_json(chance: random.Random, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A diff of random JSON Lines is as dicts have it."""
+    most = chance.choice([3, 300])
+    sides = [{key: chance.choice("ab") for key in sorted(chance.sample(range(2 * most), most))} for _ in "ab"]
+    if chance.random() < 0.5:
+        sides[1] = {key: text if chance.random() < 0.95 else "c" for key, text in sides[0].items()}
+    rows = [[[str(key), text] for key, text in side.items()] for side in sides]
+    data = ["".join(json.dumps({"id": key, "v": text}) + "\n" for key, text in side.items()) for side in sides]
+    expected = difference(*rows, lambda row: int(row[0]))
+    assert run(folder, "--field", "id", old=data[0], new=data[1], suffix=".jsonl") == int(expected != [])
+    found = [json.loads(line) for line in (folder / "out").read_text().splitlines()]
+    assert [[line["change"], str(line["id"]), line["v"]] for line in found] == expected
+
+
+def check_records(chance: random.Random, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A diff of random records is as dicts have it."""
+    dtype = np.dtype([("pad", "u1"), ("id", ">i4"), ("v", "<i2")])
+    most = chance.choice([0, 3, 500])
+    old = np.zeros(most, dtype)
+    old["id"] = sorted(chance.sample(range(-most, most), most))
+    old["v"] = [chance.randrange(2) for _ in range(most)]
+    new = old[[row for row in range(most) if chance.random() < 0.9]].copy()
+    new["v"] = [value if chance.random() < 0.9 else 7 for value in new["v"]]
+    if chance.random() < 0.3:
+        new["id"] += 1
+    names = [str(folder / f"{name}.bin") for name in ("old", "new")]
+    for name, rows in zip(names, (old, new), strict=True):
+        rows.tofile(name)
+    texts = [[[str(int(row["id"])), str(int(row["v"]))] for row in rows] for rows in (old, new)]
+    expected = difference(*texts, lambda row: int(row[0]))
+    options = ["--record-size", "7", "--key-offset", "1", "--dtype", ">i4"]
+    assert door.invoke(["diff", *options, *names, "-o", str(folder / "out")]) == int(expected != [])
+    found = np.frombuffer((folder / "out").read_bytes(), np.dtype([("change", "S1"), *dtype.descr]))
+    assert [[row["change"].decode(), str(int(row["id"])), str(int(row["v"]))] for row in found] == expected
+
+
+@pytest.mark.parametrize("cases", [8, pytest.param(1800, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("check", [check_csv, check_lines, check_json, check_records])
+def test_random_files_are_as_dicts_have_it(
+    check: Callable[[random.Random, Path, pytest.CaptureFixture[str]], None],
+    cases: int,
+    seed: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for number in range(cases):
+        check(random.Random(f"{seed} {number}"), tmp_path, capsys)
 
 
 def test_lines_without_a_key_are_as_comm_has_them(tmp_path: Path, seed: int) -> None:
@@ -285,6 +330,11 @@ def test_what_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_tables_are_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(tmp_path, "--field", "id", old=b"PAR1", new=b"PAR1", suffix=".parquet") == 2
-    assert "write both as text first" in capfd.readouterr().err
+@pytest.mark.parametrize("ends", [("", ""), ("\n", ""), ("", "\n")])
+def test_the_last_line_may_lack_its_end(
+    ends: tuple[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lines = "\n".join(f"{number:05} x" for number in range(3000))
+    old, new = (lines + end for end in ends)
+    assert run(tmp_path, "--total", "-k1,1", old=old, new=new, suffix="") == 0
+    assert capfd.readouterr().out == "added\t0\nremoved\t0\nchanged\t0\nunchanged\t3000\n"

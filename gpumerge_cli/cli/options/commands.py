@@ -220,10 +220,11 @@ COMMANDS = (
         "Write the items of two sorted files that were added, removed or changed, by key.",
         "Each item goes out behind a column change, in the order of the key: - is an item that only OLD holds, + one "
         "that only NEW holds. If both hold an item with the key, and its other bytes differ, both go out: < is the old "
-        "one, > the new one. Values of CSV are compared without the quotes around them. Without a key, items are "
-        "compared as a whole. In CSV the column is the first one, in lines it stands ahead of a tab, in JSON Lines it "
-        "is the first member, in records the first byte. Both files must have the same columns and be sorted by the "
-        "key; disorder is an error. Keys must be unique, unless --multi is given. Runs on the CPU.",
+        "one, > the new one. Values of CSV are compared without the quotes around them, values of tables by their "
+        "types. Without a key, items are compared as a whole. In CSV and tables the column is the first one, in lines "
+        "it stands ahead of a tab, in JSON Lines it is the first member, in records the first byte. Both files must "
+        "have the same columns and be sorted by the key; disorder is an error. Keys must be unique, unless --multi is "
+        "given. Runs on the CPU.",
         Argument("files", "OLD NEW", "Two sorted files; - is standard input."),
         ending=f"{_FILES_AND_SWITCHES}\n\n{_exit_codes('the files differ')}",
     ),

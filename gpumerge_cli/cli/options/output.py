@@ -236,13 +236,13 @@ OUTPUT = (
     Option(
         "ignore", "Output", ("diff",),
         "Do not compare these columns, by their names in the header or by numbers from 1: items that differ in them "
-        "alone are unchanged. May be given again. For lines and CSV.",
+        "alone are unchanged. May be given again. For lines, CSV and tables, also for a field of a struct, as a.b.",
         kind="text", placeholder="COLUMNS", multiple=True, project=True,
     ),
     Option(
         "changes", "Output", ("diff",),
         "Write to FILE, as CSV, each column that has changed: the item's key, the name or number of the column, its "
-        "old and its new value. For lines and CSV. Output and FILE appear together or not at all.",
+        "old and its new value. For lines, CSV and tables. Output and FILE appear together or not at all.",
         kind="file", written=True, settable=False,
     ),
     Option(

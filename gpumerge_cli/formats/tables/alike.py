@@ -25,10 +25,10 @@ _OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
 """The columns as Spark reads them, whatever others there are."""
 
 
-def alike(tables: Sequence[Table], schema: Schema = "same") -> list[Table]:
+def alike(tables: Sequence[Table], schema: Schema = "same", *, widens: bool = False) -> list[Table]:
     """The tables with the columns of the first one, or those that a schema says, nullable where any is.
 
-    Raises InputError if others differ.
+    widens: numbers may get wider types where files differ, as they do by a schema. Raises InputError if others differ.
     """
     if schema != "same":
         return _by_names(tables, schema)
@@ -36,7 +36,7 @@ def alike(tables: Sequence[Table], schema: Schema = "same") -> list[Table]:
     common = first.schema
     for other in tables:
         if not other.schema.equals(common):
-            common = _common_schema(common, other, first)
+            common = _common_schema(common, other, first, widens=widens)
     common = _with_fields(first.schema, list(common))
     return [one if one.schema.equals(common) else _Brought(one, common) for one in tables]
 
@@ -198,9 +198,9 @@ def _with_fields(schema: pa.Schema, fields: Sequence[pa.Field]) -> pa.Schema:
     return pa.schema(fields, metadata or None)
 
 
-def _common_schema(schema: pa.Schema, other: Table, first: Table) -> pa.Schema:
+def _common_schema(schema: pa.Schema, other: Table, first: Table, *, widens: bool) -> pa.Schema:
     """The schema for the columns of both. Raises InputError."""
-    fields = [common_field(*pair) for pair in zip(schema, other.schema, strict=False)]
+    fields = [common_field(*pair, widens=widens) for pair in zip(schema, other.schema, strict=False)]
     found = [field for field in fields if field is not None]
     if len(found) == len(schema) == len(other.schema):
         return pa.schema(found, schema.metadata)

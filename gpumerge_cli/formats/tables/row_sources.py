@@ -146,7 +146,7 @@ def items_of_table(
     from gpumerge_cli.formats.tables.table import reading
 
     table = origin.table
-    columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
+    columns = table.columns_of(key.column.path for key in form.keys)
     wanted = range(table.rows) if most is None else range(table.rows)[slice(most) if most >= 0 else slice(most, None)]
 
     def write(out: IO[bytes]) -> None:

@@ -89,7 +89,7 @@ def way_out_of_disorder(first: Table, others: Sequence[Table] | None, keys: Sequ
 
 def rows_are_in_order(table: Table, keys: Sequence[KeyColumn], most: int | None = None) -> bool:
     """Whether the rows of a table, or the first `most` of them, are in the order of keys without kinds."""
-    columns = list(dict.fromkeys(key.path[0] for key in keys))
+    columns = table.columns_of(key.path for key in keys)
     last: list[Any] = [pa.nulls(0, key.type) for key in keys]
     at = 0
     for batch in reading(table.name, table.batches(columns, 0, batch_rows(table, columns, _BATCH_BYTES))):

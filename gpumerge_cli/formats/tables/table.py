@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
@@ -92,6 +92,11 @@ class Table(ABC):
 
         columns: the names of columns, in the order of the schema; None for all.
         """
+
+    def columns_of(self, paths: Iterable[Sequence[str]]) -> list[str]:
+        """The columns at the beginnings of paths, as `batches` takes them. paths: see may_have_nulls."""
+        wanted = {path[0] for path in paths}
+        return [name for name in self.schema.names if name in wanted]
 
     @abstractmethod
     def may_have_nulls(self, path: Sequence[str]) -> bool:

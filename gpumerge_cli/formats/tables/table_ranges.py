@@ -52,7 +52,7 @@ class TableRanges(RangedSource):
         self.form = form
         """That of its items."""
         self._order = order
-        self._columns = list(dict.fromkeys(key.column.path[0] for key in form.keys))
+        self._columns = self.table.columns_of(key.column.path for key in form.keys)
         self._kept: OrderedDict[int, _Block] = OrderedDict()
         self._lock = threading.Lock()
 

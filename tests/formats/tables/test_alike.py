@@ -134,6 +134,16 @@ def test_a_column_may_have_nulls_if_one_may(turned: bool, tmp_path: Path) -> Non
     assert [field.nullable for field in found.schema] == [True, True]
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_keys_in_another_order_than_the_columns(suffix: str, tmp_path: Path) -> None:
+    columns = {"a": [3, 2, 1], "b": [1, 2, 3]}
+    tables = [pa.table({**columns, "s": pa.array(["x"] * 3, type)}) for type in (pa.string(), pa.large_string())]
+    names = [write(tmp_path / f"{number}{suffix}", table) for number, table in enumerate(tables)]
+    out = tmp_path / f"out{suffix}"
+    assert invoke(["merge", "-q", "--field", "b", "--field", "a", *names, "-o", str(out)]) == 0
+    assert read(out).column("b").to_pylist() == [1, 1, 2, 2, 3, 3]
+
+
 def test_groups_of_other_forms_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr(parquet_writer, "_LEAST_COPIED", 1)
     names = []
