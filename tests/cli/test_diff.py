@@ -170,7 +170,7 @@ def check_records(chance: random.Random, folder: Path, capsys: pytest.CaptureFix
     assert [[row["change"].decode(), str(int(row["id"])), str(int(row["v"]))] for row in found] == expected
 
 
-@pytest.mark.parametrize("cases", [8, pytest.param(1800, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("cases", [8, pytest.param(900, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("check", [check_csv, check_lines, check_json, check_records])
 def test_random_files_are_as_dicts_have_it(
     check: Callable[[random.Random, Path, pytest.CaptureFixture[str]], None],

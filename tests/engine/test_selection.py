@@ -52,7 +52,7 @@ def test_heads_and_tails_are_those_of_the_sort(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.thorough
 def test_many_heads_and_tails_are_those_of_the_sort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(10_000, tmp_path, monkeypatch)
+    check(1_500, tmp_path, monkeypatch)
 
 
 def job(names: tuple[str, ...], output: str, **options: Any) -> Job:

@@ -18,7 +18,7 @@ from tests.asof import Row, float_or_none, partners
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
 CASES = 12
-MANY_CASES = 1500
+MANY_CASES = 300
 _DIRECTIONS = ("backward", "forward", "nearest")
 _NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _NUMBERS = (

@@ -106,7 +106,7 @@ def edited(rng: random.Random, drawn: Drawn, old: pa.Table, path: Path) -> pa.Ta
     return drawn.ordered(pa.concat_tables([made, few.cast(made.schema)]))
 
 
-@pytest.mark.parametrize("cases", [4, pytest.param(1200, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("cases", [4, pytest.param(300, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_random_tables_are_as_python_has_them(suffix: str, cases: int, tmp_path: Path, seed: int) -> None:
     for case in range(cases):
