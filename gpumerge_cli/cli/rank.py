@@ -72,15 +72,16 @@ def _items_of_file(name: str, inputs: Sequence[str]) -> tuple[StatedItem, ...]:
     """The items that the lines of a file state. Raises InputError, or UsageError if it is an input, too."""
     from gpumerge_cli.engine.job import StatedItem
     from gpumerge_cli.formats.base import STDIO
+    from gpumerge_cli.formats.line_source import BOM
     from gpumerge_cli.formats.naming import read_all
 
     if name == STDIO and STDIO in inputs:
         raise UsageError("--of-file -: standard input is an input, too", way_out="write the keys to a file")
-    data = read_all(name)
+    data = read_all(name).removeprefix(BOM)
     if not data:
         raise InputError("it holds no key", where=shown(name), way_out="write a key in each line")
     return tuple(
-        StatedItem(os.fsdecode(line.removesuffix(b"\r")), f"{shown(name)}:{number}:")
+        StatedItem(os.fsdecode(line.removesuffix(b"\r")), f"{shown(name)}:{number}:", line.endswith(b"\r"))
         for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), start=1)
     )
 

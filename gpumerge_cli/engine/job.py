@@ -53,6 +53,8 @@ class StatedItem:
     text: str
     where: str
     """Stands ahead of it in errors: an option, or a file and the number of the line, with colons."""
+    has_return: bool = False
+    """Whether a carriage return stood behind it, which may be a part of it."""
 
 
 @dataclass(frozen=True)

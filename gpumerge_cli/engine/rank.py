@@ -235,8 +235,9 @@ class _Search:
         """The cuts ahead of the items that equal one, and behind them. known: cuts, of which some may lie ahead."""
         ahead, behind = self._bounds(wanted)
         rules = self._inputs.order.text
-        if ahead == behind and self.keys is None and rules is not None and rules.spelling.has_returns:
-            # The carriage return at a record's end is hardly ever written.
+        # The carriage return at a record's end is hardly ever written.
+        may_return = rules is not None and (item.has_return or (self.keys is None and rules.spelling.has_returns))
+        if ahead == behind and may_return:
             with_return = self._bounds(self.parsed(replace(item, text=f"{item.text}\\r")))
             if with_return[0] != with_return[1]:
                 ahead, behind = with_return

@@ -284,6 +284,13 @@ class Purpose:
     diff: DiffRequest | None = None
     """The diff that the job is; None for another job."""
 
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The titles of the columns that the output adds to those of its items."""
+        if self.diff is not None:
+            return self.diff.added
+        return () if self.margin is None else self.margin.added
+
 
 @dataclass(frozen=True)
 class Layout:

@@ -22,7 +22,6 @@ from gpumerge_cli.formats.json_members import LinesOfItems, refuse_keys
 from gpumerge_cli.formats.json_paths import path_of
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.native.json_values import JsonImages, JsonKey, JsonOutcome, JsonReading, JsonValue
-from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.key_kinds import TEXT_PADDING
 from gpumerge_cli.order.rows import escaped
 from gpumerge_cli.order.rules import MARK, NUL, TEXT, LineKey, LineOrder, Spelling
@@ -172,18 +171,18 @@ def json_items(
     order: LineOrder,
     spelling: Spelling,
     progress: Callable[[int, float], None],
-    margin: Margin | None = None,
+    added: Sequence[str] = (),
 ) -> JsonItems:
     """The items of files, each of which is closed.
 
     order: its keys have paths as names. progress: called with (number of the source, share of it gone through), again
-    and again. margin: that of the output. Raises InputError for what is not JSON, for a key without order, for keys of
-    several types, and for a line to which members of the margin cannot be added.
+    and again. added: the names of members that the output adds. Raises InputError for what is not JSON, for a key
+    without order, for keys of several types, and for a line to which such a member cannot be added.
     """
     keys = tuple(map(json_key, order.keys))
-    refuse_keys(() if margin is None else margin.added, keys)
+    refuse_keys(added, keys)
     count = len(sources)
-    copied, types = copied_lines(sources, [order] * count, [keys] * count, progress, margin)
+    copied, types = copied_lines(sources, [order] * count, [keys] * count, progress, added)
     return JsonItems(copied, value_order(order, keys, types, spelling), LinesOfItems(len(keys)))
 
 
@@ -208,14 +207,13 @@ def copied_lines(
     orders: Sequence[LineOrder],
     keys: Sequence[tuple[JsonKey, ...]],
     progress: Callable[[int, float], None],
-    margin: Margin | None = None,
+    added: Sequence[str] = (),
 ) -> tuple[list[JsonSource], Sequence[TypedValue | None]]:
     """(the items of files, which are closed, the first value of each key that has a type).
 
-    orders, keys: those of each file. progress, margin: see json_items. Raises as that does.
+    orders, keys: those of each file. progress, added: see json_items. Raises as that does.
     """
     types = KeyTypes(orders[0].keys, keys[0])
-    added = () if margin is None else margin.added
     copied = [
         _copied(source, JsonImages(its, added), order, partial(progress, number))
         for number, (source, its, order) in enumerate(zip(sources, keys, orders, strict=True))

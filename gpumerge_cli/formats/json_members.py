@@ -11,6 +11,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.format import Beside, Counted, Named, Written
 from gpumerge_cli.formats.places import OTHER_COLUMNS, refuse_delimiter
 from gpumerge_cli.native.json_values import JsonKey, lines_of_items, lines_with_members
+from gpumerge_cli.order.differences import CHANGE_TITLE
 from gpumerge_cli.order.equals import COUNT_TITLE, PLACE_TITLE, PLACES, Margin
 from gpumerge_cli.order.rules import MARK
 from gpumerge_cli.units import quoted_value
@@ -46,6 +47,8 @@ def way_out_of_member(name: str) -> str:
         return "write the counts to a file of their own with --count-to"
     if name == PLACE_TITLE:
         return OTHER_COLUMNS
+    if name == CHANGE_TITLE:
+        return "give the member another name first, or count differences alone with --total"
     return "write --source=NAME with another name, or leave it out"
 
 

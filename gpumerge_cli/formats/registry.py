@@ -322,7 +322,8 @@ def open_sink(
     if dtype_of(suffix):
         dtype = dtype.newbyteorder("=")  # the byte order that suffixes mean
     one = format_of_suffix(suffix) if is_binary(suffix) else layout.format
-    of_items = partial(one.header, dtype) if one is not None and one.header(dtype, 0) else None
+    has_header = one is not None and name != os.devnull and one.header(dtype, 0)  # the device keeps nothing
+    of_items = partial(one.header, dtype) if one is not None and has_header else None
     output = open_output(name, most)
     if of_items and count is None and (compress or not output.rewrites):
         output.abort()

@@ -33,6 +33,11 @@ class DiffRequest:
     """The file of changed columns, CSV; None for none."""
 
     @property
+    def added(self) -> tuple[str, ...]:
+        """The title of the column that the output gets, if it holds items."""
+        return () if self.total else (CHANGE_TITLE,)
+
+    @property
     def shows(self) -> int:
         """The sum of bits of JoinShows."""
         return _DIFF | _UNIQUE * (not self.multi) | _COUNTS * self.total

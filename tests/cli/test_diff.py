@@ -285,6 +285,30 @@ def test_errors_about_sorted_inputs_name_them(
     assert "gpumerge-" not in told
 
 
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ('{"change":5,"id":1}', "it has a member change already, which the output adds"),
+        ("[1]", "it is not an object, so that it cannot get a member change"),
+    ],
+)
+def test_lines_that_cannot_get_a_mark(
+    line: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, "--field", "id", old=f"{line}\n", new="", suffix=".jsonl") == 2
+    assert f"old.jsonl:1: {error}; give the member another name first" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert run(tmp_path, "--field", "id", "--total", old=f"{line}\n", new="", suffix=".jsonl") == 1
+
+
+def test_total_of_npy_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = [str(tmp_path / name) for name in ("a.npy", "b.npy")]
+    for name, keys in zip(names, ([1, 2, 5], [1, 3, 5]), strict=True):
+        np.save(name, np.array(keys))
+    assert door.invoke(["diff", "--total", *names]) == 1
+    assert capfd.readouterr().out == "added\t1\nremoved\t1\nchanged\t0\nunchanged\t2\n"
+
+
 def test_columns_are_ignored_by_number(tmp_path: Path) -> None:
     assert run(tmp_path, "-t", ",", "-k1,1n", "--ignore", "2,3", old="1,a,x\n", new="1,b,y\n", suffix="") == 0
     assert run(tmp_path, "-k1,1n", "--ignore", "2", old="1 a x\n", new="1 b\n", suffix="") == 1

@@ -90,6 +90,17 @@ def test_keys_of_windows_and_compressed(two: np.ndarray[Any, Any]) -> None:
     assert [(one["lower"], one["upper"]) for one in found] == [(5, 8), (2, 4)]
 
 
+def test_a_byte_order_mark_and_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for data in (b"\xef\xbb\xbf2\n3\n", b"2\r\n3\r\n", b"2\n3\n"):
+        Path("a.txt").write_bytes(data)
+        for options in ([], ["-n"], ["-k1,1"]):
+            found = answers(*options, "a.txt", "--of-file", "a.txt")
+            assert [(one["lower"], one["upper"]) for one in found] == [(0, 1), (1, 2)], (data, options)
+    Path("keys").write_bytes(b"3\r\n2\r\n")
+    assert [one["lower"] for one in answers("a.txt", "--of-file", "keys")] == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("content", "error"),
     [

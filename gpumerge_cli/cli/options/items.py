@@ -11,6 +11,7 @@ _FILES = ("merge", *COMBINING, "sort", "check")
 _ORDERED = (*_FILES, "path", "rank")
 _TYPED = (*_ORDERED, "generate")
 _KEYED = (*_ORDERED, "join")
+_KEPT_ORDER = "leave {other} out, or use gpumerge sort without {option}"
 _STABLE = tuple(name for name in _ORDERED if name != "sort")
 
 _WITH_WORDS = sorted((kind for kind in KINDS if kind.word), key=lambda kind: kind.word)
@@ -434,11 +435,12 @@ ORDER = (
         "--unique keeps each item where it is first seen, --unique=last where it is last seen. gpumerge dedupe "
         "stands for sort --unique --keep-order --compressed.",
         not_with=(
-            NotWith(("merge", "check", "check-quiet", "debug", "compare"), settings=False),
+            NotWith(("merge", "check", "check-quiet", "debug", "compare"), way_out=_KEPT_ORDER, settings=False),
             NotWith(
-                ("count", "count-to", "source", "parts", "sum", "counted"), "{other}: the output of {option} has none"
+                ("count", "count-to", "source", "parts", "sum", "counted"), "{other}: the output of {option} has none",
+                _KEPT_ORDER,
             ),
-            NotWith(("head", "tail"), "{other} is for sorted outputs", settings=False),
+            NotWith(("head", "tail"), "{other} is for sorted outputs", _KEPT_ORDER, settings=False),
             NotWith(("compress-program", "run-log"), "{other} is for sorts that make sorted runs", settings=False),
         ),
         needs=Needs(

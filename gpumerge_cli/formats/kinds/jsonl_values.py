@@ -137,7 +137,7 @@ class JsonLines(Format):
             joined = joined_lines(lines, orders, layout.purpose.join, self.spelling, progress)
             shown = Written(joined.shown)
             return PreparedSources(tuple(joined.sources), joined.join.orders[0], shown, join=joined.join)
-        found = json_items(lines, layout.items.line_order, self.spelling, progress, layout.purpose.margin)
+        found = json_items(lines, layout.items.line_order, self.spelling, progress, layout.purpose.added)
         return PreparedSources(tuple(found.sources), found.order, Written(found.shown))
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
