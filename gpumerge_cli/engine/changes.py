@@ -83,7 +83,7 @@ class ChangedColumns:
         if not order.quoted:
             return line.split(order.separator)
         found = raw_fields(line.removesuffix(b"\r"), order.separator, order.quotes)
-        if order.quotes == "none":
+        if order.quotes == "none" or b'"' not in line:
             return found
         return [one[1:-1].replace(b'""', b'"') if one.startswith(b'"') else one for one in found]
 

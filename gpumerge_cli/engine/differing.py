@@ -31,7 +31,8 @@ def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff,
     text = inputs.order.text
     if text is None:
         return _of_records(request, inputs)
-    ignored: tuple[int, ...] = (0,) * text.has_fields  # the record itself stands ahead of its fields
+    # Where a record stands ahead of its fields, they are compared. Lines of JSON hold no fields but keys.
+    ignored: tuple[int, ...] = (0,) * (text.has_fields and not inputs.layout.format.named_by_path)
     names: tuple[str, ...] = ()
     if request.ignored or request.changes is not None:
         names = titles_in_header(inputs)

@@ -11,8 +11,8 @@ from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.order.joins import Join, suffix_apart
 from gpumerge_cli.order.rules import NEWLINE, LineOrder, Quotes
 
-# A quote that is text stands twice, so it ends one part in quotes and begins another. Nothing is tried twice, which takes
-# no memory.
+# A quote that is text stands twice, so it ends one part in quotes and begins another.
+# Nothing is tried twice, so the search takes no memory.
 _QUOTED = re.compile(rb'(?:"[^"]*+"?)++')
 
 
