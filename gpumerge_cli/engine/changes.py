@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
@@ -15,9 +16,12 @@ from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.csv_dialect import Dialect, field_in
 from gpumerge_cli.formats.csv_joins import raw_fields
 from gpumerge_cli.order.differences import Diff
+from gpumerge_cli.order.rules import BLANKS, LineOrder
 
 HEADER = b"key,column,old,new\n"
 _CSV = Dialect()
+_WORD = re.compile(rb"[^%b]++" % BLANKS)
+_WITH_BLANKS = re.compile(rb"[%b]*+[^%b]++|[%b]++" % (BLANKS, BLANKS, BLANKS))
 
 
 class ChangedColumns:
@@ -29,9 +33,11 @@ class ChangedColumns:
         self._old, self._new = diff.marks[2:]
         self._end = inputs.order.end
         self._ignored = frozenset(diff.ignored)
-        self._names = [name.encode("utf-8", "surrogateescape") for name in diff.names]
+        names = [name.encode("utf-8", "surrogateescape") for name in diff.names]
+        self._titles = [field_in(name, _CSV) for name in [b""] * text.has_fields + names]
         self._order = text
         self._keys = line_keys(inputs.order)
+        self._key_field = _only_field(text)
 
     def rows(self, items: bytes) -> bytes:
         """The rows of the file for whole items of the result."""
@@ -44,30 +50,50 @@ class ChangedColumns:
                 found += self._changes(old, item[len(self._new) :])
         return b"".join(found)
 
-    def _changes(self, old: bytes, new: bytes) -> Iterator[bytes]:
+    def _changes(self, old: bytes, new: bytes) -> list[bytes]:
         fields, others = self._fields(old), self._fields(new)
+        found = self._differing(fields, others)
+        if not found and self._order.separator is None:
+            found = self._differing(_WITH_BLANKS.findall(old), _WITH_BLANKS.findall(new))
         key = field_in(self._key(old, fields), _CSV)
-        for at, (one, other) in enumerate(zip_longest(fields, others)):
-            if at not in self._ignored and one != other:
-                name = self._names[at] if at < len(self._names) else b"%d" % (at + 1)
-                yield b",".join([key, *(field_in(text or b"", _CSV) for text in (name, one, other))]) + b"\n"
+        return [b"%b,%b,%b,%b\n" % (key, self._title(at), *values) for at, *values in found]
+
+    def _differing(self, fields: Sequence[bytes], others: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
+        """The numbers of the fields that differ, and both values as fields of CSV."""
+        return [
+            (at, field_in(one or b"", _CSV), field_in(other or b"", _CSV))
+            for at, (one, other) in enumerate(zip_longest(fields, others))
+            if one != other and at not in self._ignored
+        ]
+
+    def _title(self, at: int) -> bytes:
+        return self._titles[at] if at < len(self._titles) else b"%d" % (at + 1 - self._order.has_fields)
 
     def _key(self, line: bytes, fields: Sequence[bytes]) -> bytes:
-        keys = self._order.keys
-        if len(keys) == 1 and keys[0].start_field == keys[0].end_field and not keys[0].start_char + keys[0].end_char:
-            return fields[keys[0].start_field] if keys[0].start_field < len(fields) else b""
-        return line if self._keys is None else self._keys.format(line).encode("utf-8", "surrogateescape")
+        if self._key_field is not None:
+            return fields[self._key_field] if self._key_field < len(fields) else b""
+        if self._keys is None:
+            return self._order.record_of(line)
+        return self._keys.format(line).encode("utf-8", "surrogateescape")
 
     def _fields(self, line: bytes) -> list[bytes]:
         order = self._order
         if order.separator is None:
-            return line.split()
+            return _WORD.findall(line)
         if not order.quoted:
             return line.split(order.separator)
         found = raw_fields(line.removesuffix(b"\r"), order.separator, order.quotes)
-        if order.quotes == "none":
+        if order.quotes == "none" or b'"' not in line:
             return found
         return [one[1:-1].replace(b'""', b'"') if one.startswith(b'"') else one for one in found]
+
+
+def _only_field(order: LineOrder) -> int | None:
+    """The field that all of the only key is; None if there is no such field."""
+    key = order.keys[0] if len(order.keys) == 1 else None
+    if key is None or key.start_field != key.end_field or key.start_char + key.end_char:
+        return None
+    return key.start_field
 
 
 class ChangesWriter(SinkWriter):

@@ -10,7 +10,6 @@ from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.margins import titles_in_header, with_first_column
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.format import Layout
-from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.summed_fields import column_number
 from gpumerge_cli.order.differences import CHANGE_TITLE, MARKS, Diff, DiffRequest
 
@@ -32,13 +31,12 @@ def prepared_diff(job: Job, request: DiffRequest, inputs: Inputs) -> tuple[Diff,
     text = inputs.order.text
     if text is None:
         return _of_records(request, inputs)
-    ignored: tuple[int, ...] = ()
+    # Where a record stands ahead of its fields, they are compared. Lines of JSON hold no fields but keys.
+    ignored: tuple[int, ...] = (0,) * (text.has_fields and not inputs.layout.format.named_by_path)
     names: tuple[str, ...] = ()
     if request.ignored or request.changes is not None:
-        sources = [source for source in inputs.sources if isinstance(source, LineSource)]
-        inputs.layout.format.check_join(sources, text, b"")
         names = titles_in_header(inputs)
-        ignored = tuple(column_number("--ignore", word, names) for word in request.ignored)
+        ignored += tuple(column_number("--ignore", word, names) + text.has_fields for word in request.ignored)
     found = with_first_column(CHANGE_TITLE, MARKS, inputs)
     assert found is not None, "all formats of lines have such a column"
     marks, marked = found

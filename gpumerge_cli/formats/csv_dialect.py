@@ -64,9 +64,10 @@ def field_in(field: bytes, dialect: Dialect) -> bytes:
     """A field of CSV, within quotes if it needs them, and they are no text."""
     if dialect.quotes == "backslash":
         field = field.replace(b"\\", b"\\\\")
-    needs = any(byte in field for byte in (dialect.separator, b'"', b"\n", b"\r")) or field != field.strip()
-    needs &= dialect.quotes != "none"
-    return b'"' + field.replace(b'"', b'""') + b'"' if needs else field
+    if dialect.quotes == "none":
+        return field
+    needs = dialect.separator in field or b'"' in field or b"\n" in field or b"\r" in field or field != field.strip()
+    return b'"%b"' % field.replace(b'"', b'""') if needs else field
 
 
 def _doubled(found: re.Match[str]) -> str:

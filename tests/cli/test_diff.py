@@ -8,6 +8,7 @@ import json
 import os
 import random
 import subprocess
+import tracemalloc
 from collections.abc import Callable, Sequence
 from itertools import pairwise, zip_longest
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli import app as door
+from gpumerge_cli.formats.csv_joins import raw_fields
 from tests.needs import program
 
 Row = list[str]
@@ -328,6 +330,52 @@ def test_names_of_columns_may_be_any_bytes(tmp_path: Path) -> None:
     assert run(tmp_path, "--field", "id", "--changes", str(changes), old=old, new=new) == 1
     assert changes.read_bytes() == b"key,column,old,new\n1,\xe9,a,b\n"
     assert run(tmp_path, "--field", "id", "--ignore", os.fsdecode(b"\xe9"), old=old, new=new) == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "row"),
+    [
+        ("b q\vr", "b q\vs", ["b", "2", "q\vr", "q\vs"]),
+        ("b q\fr x", "b q\fr y", ["b", "3", "x", "y"]),
+        ("b  q\tx", "b q y", ["b", "3", "x", "y"]),
+        ("b q", "b q\r", ["b", "2", "q", "q\r"]),
+        ("b  q r", "b q r", ["b", "2", "  q", " q"]),
+        ("b q", "b q ", ["b", "3", "", " "]),
+    ],
+)
+def test_changed_fields_between_blanks(old: str, new: str, row: Row, tmp_path: Path) -> None:
+    changes = tmp_path / "changes.csv"
+    assert run(tmp_path, "-k1,1", "--changes", str(changes), old=f"{old}\n", new=f"{new}\n", suffix="") == 1
+    assert read(changes)[1:] == [row]
+
+
+def test_backslashes_ahead_of_quotes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    old = 'id,v,w\n1,"a\\"b",x\n2,"x\\\\",x\n3,c\\,d,x\n4,"e",x\n5,"new\nline",x\n'
+    new = 'id,v,w\n1,"a\\"c",x\n2,"x\\\\y",x\n3,c\\,e,x\n4,e,x\n5,"new\nline",y\n'
+    changes = tmp_path / "changes.csv"
+    words = ["--quotes", "backslash", "--field", "id"]
+    assert run(tmp_path, *words, "--changes", str(changes), old=old, new=new) == 1
+    assert read(changes)[1:] == [
+        ["1", "v", 'a"b', 'a"c'], ["2", "v", "x\\", "x\\y"], ["3", "v", "c,d", "c,e"], ["5", "w", "x", "y"],
+    ]  # fmt: skip
+    assert run(tmp_path, *words, "--ignore", "v", "--changes", str(changes), old=old, new=new) == 1
+    assert read(changes)[1:] == [["5", "w", "x", "y"]]
+    assert run(tmp_path, *words, "--ignore", "2,3", "--total", old=old, new=new) == 0
+    assert run(tmp_path, *words, "--total", old=old, new=new) == 1
+    assert capfd.readouterr().out.endswith("changed\t4\nunchanged\t1\n")  # the quotes around e are no change
+
+
+@pytest.mark.parametrize("text", [b"x" * (1 << 20), b'""' * (1 << 19)])
+@pytest.mark.parametrize("separator", [b",", b"::"])
+def test_a_long_field_takes_memory_once(text: bytes, separator: bytes) -> None:
+    fields = [b"1", b'"%b"' % text, b"", b'"%b"' % separator]
+    line = separator.join(fields)
+    tracemalloc.start()
+    try:
+        assert raw_fields(line, separator, "doubled") == fields
+        assert tracemalloc.get_traced_memory()[1] < 2 * len(line)
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
