@@ -141,7 +141,7 @@ def test_rows_of_tables(
         ("--head 1 --sum 1", "--sum needs the whole sort, so it does not go with --head; {way}"),
         (
             "--tail 1 --unique --keep-order",
-            "--tail is for sorted outputs; leave --tail out, or leave --keep-order out",
+            "--tail is for sorted outputs; leave --tail out, or use gpumerge sort without --keep-order",
         ),
         ("--head 1 --compare", "--compare needs the whole sort, so it does not go with --head; {way}"),
         ("--head 1 --cluster 2", "--head is for this machine; leave --cluster out"),
