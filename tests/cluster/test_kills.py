@@ -30,6 +30,11 @@ from gpumerge_cli.errors import ClusterError, UsageError
 from tests.cluster import kills
 from tests.jobs_of import merge_job
 
+# Dask does not close each socket that it had to a worker that was killed.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <ssl.SSLSocket:pytest.PytestUnraisableExceptionWarning"
+)
+
 
 def test_a_few_kills(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(kills, "_ITEMS", 200_000)
