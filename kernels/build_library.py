@@ -50,10 +50,12 @@ _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
 # merges of float64 by 3. Its library takes all others as they are compiled for x86-64-v3. `about` names the level.
 _OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
 # The units that gain nothing from a level, or next to nothing: they wait for files, share work out, search, or handle
-# narrow keys. They are compiled once, for the least level.
+# narrow keys. A diff, a join, a dedupe, a head of a sort and a merge of lines out of order took as long at every level.
+# They are compiled once, for the least level.
 _OF_ALL_LEVELS = (
-    "chunk", "collation", "compare", "cuts", "entries", "entries_rows", "gather", "keys_merge", "keys_sort",
-    "keys_table", "keys_workspace", "mapping", "records", "sieve", "sink", "source", "team", "workspace",
+    "chunk", "collation", "compare", "counted_lines", "cuts", "entries", "entries_rows", "gather", "heads", "join",
+    "json_join", "keys_merge", "keys_sort", "keys_table", "keys_workspace", "mapping", "records", "seen", "sieve",
+    "sieve_lines", "sieve_records", "sink", "source", "sums", "team", "workspace",
 )  # fmt: skip
 _NARROW_KEYS = ("keys-8-", "keys-16-")
 # The standard headers of later versions of C++ hold far more, and the units need none of it. REMOVE_TRANSITIVE_INCLUDES

@@ -16,9 +16,11 @@ def asof_partners(
 ) -> None:  # fmt: skip
     """Fill `indices` with the index of each left item's partner, or -1. Raises MemoryError.
 
-    order: ascending, of numbers but float16. sides: two arrays of its dtype, 1-D and contiguous. groups: an int64 for
-    each of their items. direction: "backward", "forward" or "nearest". limit: see ArrayAsofSpec.
+    order: of numbers but float16; a descending one has no groups and goes backward. sides: two arrays of its dtype, 1-D
+    and contiguous. groups: an int64 for each of their items. direction: "backward", "forward" or "nearest". limit: see
+    ArrayAsofSpec.
     """
+    assert not order.descending or (groups is None and direction == "backward"), "the library has no others"
     lib = library()
     a, b = sides
     spec = lib.ArrayAsofSpec(

@@ -54,8 +54,8 @@ enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, S
 enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4, COLUMNS_APART = 5,
     GROUPS = 6 };
 enum Selects { SELECT_LESS = 1, SELECT_EQUAL = 2 };
-/* An as-of join of sorted keys, not of float16. a, b: the items, a_count and b_count of them. direction: an AsofDirection. An item of A
- * has as its partner the last item of B that is not greater, the first one that is not less, or the nearer one of both, the former
+/* An as-of join of sorted keys, not of float16. Descending keys have no groups, and their direction is ASOF_BACKWARD. a, b: the
+ * items, a_count and b_count of them. direction: an AsofDirection. An item of A has as its partner the last item of B that is not greater, the first one that is not less, or the nearer one of both, the former
  * if they are equally near. NaN and NaT have no partners. limit: the largest distance of partners, as an unsigned integer for integers
  * and dates, and as the bits of a double for floats. a_groups, b_groups: null, or a number for each item. Both sides are then
  * sorted by these first, and partners have the same one. */

@@ -38,19 +38,20 @@ Distance distance(Item x, Item y)
 
 static_assert(CHAINS == 4, "walk_all steps through four chains");
 
-// Two sides of a join. Both are sorted by their groups first, if there are any.
-template <typename Less, bool GROUPED, int DIRECTION>
+// Two sides of a join. Both are sorted by their groups first, if there are any. FORWARD: whether the direction is ASOF_FORWARD.
+template <typename Less, bool GROUPED, bool FORWARD>
 struct Asof {
     const Item *a, *b;
     const int64_t *a_groups, *b_groups;
     int64_t n;
     Distance limit;
+    bool nearest;
 
     // Whether item j of B lies ahead of the place of item i of A: behind its equals, or ahead of them if it looks forward.
     bool is_passed(int64_t j, int64_t i) const
     {
         if (GROUPED && b_groups[j] != a_groups[i]) return b_groups[j] < a_groups[i];
-        return DIRECTION == ASOF_FORWARD ? Less::before(b[j], a[i]) : !Less::before(a[i], b[j]);
+        return FORWARD ? Less::before(b[j], a[i]) : !Less::before(a[i], b[j]);
     }
 
     // The number of items of B ahead of the place of item i, by bisection.
@@ -73,8 +74,8 @@ struct Asof {
     int64_t partner_of(int64_t i, int64_t place) const
     {
         if (is_missing(a[i])) return -1;
-        int64_t found = DIRECTION == ASOF_FORWARD ? place : place - 1;
-        if (DIRECTION == ASOF_NEAREST && may_match(place, i) &&
+        int64_t found = FORWARD ? place : place - 1;
+        if (!FORWARD && nearest && may_match(place, i) &&
             (!may_match(found, i) || distance(b[place], a[i]) < distance(a[i], b[found])))
             found = place;
         return may_match(found, i) && distance(a[i], b[found]) <= limit ? found : -1;
@@ -147,29 +148,35 @@ struct Asof {
 };
 
 template <typename Less, bool GROUPED>
-void asof_by(const ArrayAsofSpec& spec, int64_t n, int64_t first, int64_t last, int64_t* indices)
+[[maybe_unused]] void asof_by(const ArrayAsofSpec& spec, int64_t n, int64_t first, int64_t last, int64_t* indices)
 {
     Distance limit;
     std::memcpy(&limit, &spec.limit, sizeof limit);
     const Item *const a = items_at(spec.a), *const b = items_at(spec.b);
-    if (spec.direction == ASOF_BACKWARD)
-        Asof<Less, GROUPED, ASOF_BACKWARD>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
-    else if (spec.direction == ASOF_FORWARD)
-        Asof<Less, GROUPED, ASOF_FORWARD>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
+    const bool nearest = spec.direction == ASOF_NEAREST;
+    if (spec.direction == ASOF_FORWARD)
+        Asof<Less, GROUPED, true>{a, b, spec.a_groups, spec.b_groups, n, limit, nearest}.walk(first, last, indices);
     else
-        Asof<Less, GROUPED, ASOF_NEAREST>{a, b, spec.a_groups, spec.b_groups, n, limit}.walk(first, last, indices);
+        Asof<Less, GROUPED, false>{a, b, spec.a_groups, spec.b_groups, n, limit, nearest}.walk(first, last, indices);
 }
 
 void asof(const ArrayAsofSpec& spec, int64_t first, int64_t last, int64_t* indices)
 {
+#if DESCENDING
+    Distance limit;
+    std::memcpy(&limit, &spec.limit, sizeof limit);
+    const Asof<ByImage, false, false> backward{items_at(spec.a), items_at(spec.b), nullptr, nullptr, spec.b_count, limit, false};
+    backward.walk(first, last, indices);
+#else
     if (spec.a_groups != nullptr) return asof_by<ByImage, true>(spec, spec.b_count, first, last, indices);
-#if KEY_KIND == 2 && !DESCENDING
+#if KEY_KIND == 2
     // Without the NaNs at the end of B, floats compare as they are.
     const Item* const b = items_at(spec.b);
     const int64_t numbers = gallop(spec.b_count, [=](int64_t j) { return !is_missing(b[j]); });
     asof_by<ByValue, false>(spec, numbers, first, last, indices);
 #else
     asof_by<ByImage, false>(spec, spec.b_count, first, last, indices);
+#endif
 #endif
 }
 
