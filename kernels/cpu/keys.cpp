@@ -150,52 +150,6 @@ int64_t bound(const Byte* bytes, int64_t count, uint64_t image, bool through)
     return gallop(count, [=](int64_t i) { return through ? ordered(items[i]) <= image : ordered(items[i]) < image; });
 }
 
-template <bool LAST, bool EQUALS>
-int64_t sifted(const Item* items, int64_t count, const Item bound, Item* out, int64_t room, int64_t* kept)
-{
-    constexpr int64_t BLOCK = 512;
-    const auto stays = [bound](Item item) {
-        if (EQUALS) return LAST ? before(bound, item, NO_LINES) : before(item, bound, NO_LINES);
-        return LAST ? !before(item, bound, NO_LINES) : !before(bound, item, NO_LINES);
-    };
-    int64_t low = 0, found = 0;
-    while (low < count) {
-        const int64_t high = low + BLOCK < count ? low + BLOCK : count;
-        // The loop has no exit, so that it compiles to vector compares.
-        Bits any = 0;
-        for (int64_t at = low; at < high; ++at) any |= stays(items[at]);
-        if (any != 0) {
-            if (room - found >= high - low)
-                for (int64_t at = low; at < high; ++at) {
-                    out[found] = items[at];
-                    found += stays(items[at]);
-                }
-            else
-                for (int64_t at = low; at < high; ++at) {
-                    if (!stays(items[at])) continue;
-                    if (found == room) {
-                        *kept = found;
-                        return at;
-                    }
-                    out[found++] = items[at];
-                }
-        }
-        low = high;
-    }
-    *kept = found;
-    return count;
-}
-
-int64_t sift(const Byte* bytes, int64_t count, const Byte* bound, bool last, bool equals, Byte* out, int64_t room, int64_t* kept)
-{
-    const Item* const items = items_at(bytes);
-    const Item limit = *items_at(bound);
-    if (last && equals) return sifted<true, true>(items, count, limit, items_at(out), room, kept);
-    if (last) return sifted<true, false>(items, count, limit, items_at(out), room, kept);
-    if (equals) return sifted<false, true>(items, count, limit, items_at(out), room, kept);
-    return sifted<false, false>(items, count, limit, items_at(out), room, kept);
-}
-
 #include "keys_asof.hpp"
 #include "keys_select.hpp"
 }  // namespace
@@ -204,5 +158,5 @@ int64_t sift(const Byte* bytes, int64_t count, const Byte* bound, bool last, boo
 #define NAME(bits, kind, descending) NAME_OF(bits, kind, descending)
 extern const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING);
 const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {
-    co_rank_of, merge, first_disorder, drop_equals, keep_places, count_equals, walk, walk_cut_at, images, bound, sift,
-    select, asof};
+    co_rank_of, merge, first_disorder, drop_equals, keep_places, count_equals, walk, walk_cut_at, images, bound, select,
+    asof};

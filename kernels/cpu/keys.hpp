@@ -35,10 +35,6 @@ struct KeyFunctions {
     // The number of sorted items whose image is less than `image`; with `through` also those with an equal one. The search
     // begins at the front.
     int64_t (*bound)(const Byte* items, int64_t count, uint64_t image, bool through);
-    // Copies to out the items that do not go behind `bound`, or with `last` not ahead of it, and with `equals` not those that
-    // equal it. There is room for so many. Returns how many items were gone through; kept[0] becomes how many stay.
-    int64_t (*sift)(const Byte* items, int64_t count, const Byte* bound, bool last, bool equals, Byte* out, int64_t room,
-        int64_t* kept);
     // The number of items in [first, last) that go before the item at `bound` or equal it, as `selects` says: a sum of Selects.
     // The first `room` of them have their indices in `indices`, which ascend.
     int64_t (*select)(const Byte* items, int64_t first, int64_t last, const Byte* bound, int64_t selects, int64_t* indices,
