@@ -36,7 +36,7 @@ def partners_by_threads(a: Any, b: Any, descending: bool, threads: int) -> Any:
 def partners_in_order(xp: Any, a: Any, b: Any, descending: bool) -> Any:
     """For each item of `a` the index of its partner in `b`, or -1, int64.
 
-    a, b: sorted keys or images. Of equal items the n-th one of `a` has the n-th one of `b` as its partner.
+    a, b: sorted keys or images. The partner of the n-th of equal items of `a` is the n-th of those of `b`.
     """
     low, count = partners_of(xp, a, b, descending)
     nth = xp.arange(len(a)) - search_ranks(xp, [a], a, "left", descending=descending)

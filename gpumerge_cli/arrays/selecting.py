@@ -77,8 +77,8 @@ def topk(
     Returns
     -------
     The items in order, of the array's dtype and shape (min(n, len(array)),); or (items, values) if values are given.
-    Of equal items, those that come first in the array are returned, in their order. NumPy arrays for an array in host
-    memory, CuPy arrays for one on a GPU, where the call waits.
+    Equal items are in the order of the array; if not all of them are returned, the first ones are. An array in host
+    memory gives NumPy arrays. One on a GPU gives CuPy arrays, and the call waits for it.
 
     Raises
     ------

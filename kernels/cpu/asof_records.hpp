@@ -49,7 +49,7 @@ public:
 private:
     static constexpr unsigned char VALUE = 1;  // the first byte of an image that may be null
 
-    // Of items of tables, whose keys are the images of all columns: whether the last one has a byte for nulls, and where it is.
+    // Items of tables have the images of all key columns. Whether that of the last column has a byte for nulls, and its place.
     bool has_null_byte() const { return spec_.tail > spec_.width; }
     const unsigned char* tail(const JoinRecord& record) const { return record.key + shared_; }
 

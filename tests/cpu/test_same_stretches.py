@@ -121,7 +121,7 @@ def test_lines(number: int, rounds: int, seed: int) -> None:
 
 
 def key_of_fields(order: LineOrder) -> Any:
-    """What compares of lines of CSV, about: the walk also meets lines that are not in order."""
+    """An approximate key of lines of CSV, which is enough: the walk also meets lines that are not in order."""
 
     def key(item: bytes) -> Any:
         fields = [field.strip(b'"\r') for field in item.split(b",")]

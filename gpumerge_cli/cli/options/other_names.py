@@ -10,7 +10,7 @@ SHORT_NAMES: dict[str, tuple[str, ...]] = {
 
 _HEAD = "use gpumerge merge --head N for sorted files, or gpumerge sort --head N for others"
 _TAIL = "use gpumerge merge --tail N for sorted files, or gpumerge sort --tail N for others"
-_UNIQUE = "use gpumerge merge --unique for sorted files, or gpumerge dedupe to keep the order of others"
+_UNIQUE = "use gpumerge merge --unique for sorted files, or gpumerge dedupe for files in any order"
 _QUANTILE = "use gpumerge rank --quantile 0.5 for sorted files; 0.99 is the 99th percentile"
 OTHER_NAMES: dict[str, str] = {
     "top": _HEAD, "topk": _HEAD, "head": _HEAD, "first": _HEAD, "tail": _TAIL, "bottom": _TAIL, "last": _TAIL,

@@ -6,6 +6,7 @@ merge, as doubles. Nulls count as nothing; the sum of nothing is null.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Self
@@ -166,7 +167,7 @@ def _fitting(total: _Total, field: pa.Field) -> Any:
         raise InputError(what, way_out="convert the column to a wider type first") from None
 
 
-class _Total:
+class _Total(ABC):
     """The sums of one column over groups. kind: its type."""
 
     def __init__(self, kind: pa.DataType, groups: int) -> None:
@@ -197,12 +198,13 @@ class _Total:
         if len(groups):
             self._add(column, groups)
 
+    @abstractmethod
     def _add(self, column: Any, groups: NDArray[np.int64]) -> None:
-        raise NotImplementedError
+        """Add the values of rows, none of which is null."""
 
+    @abstractmethod
     def values(self) -> Any:
         """The sums, of the column's type. Raises OverflowError or ArrowInvalid for one that does not fit it."""
-        raise NotImplementedError
 
 
 class _FloatTotal(_Total):
