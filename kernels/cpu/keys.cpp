@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "gallop.hpp"
 #include "../host.cuh"

@@ -88,6 +88,20 @@ void run_chains(Pair (&chains)[CHAINS], long long certain)
     chains[3].advance(a3 - chains[3].a, b3 - chains[3].b);
 }
 
+#include "keys_vector.hpp"
+
+#if VECTOR_BYTES
+// Merges by vectors, if each chain has enough of both slices. Returns whether it did.
+inline bool merge_by_vectors(const Pair (&chains)[CHAINS], const Pair& pair)
+{
+    for (const Pair& chain : chains)
+        if (chain.certain() < 4 * LANES) return false;
+    if (!alike_if_equal(pair)) return false;
+    merge_vectors(chains);
+    return true;
+}
+#endif
+
 template <typename Less>
 void merge_four(const Pair& pair)
 {
@@ -97,6 +111,9 @@ void merge_four(const Pair& pair)
     const long long first = front.co_rank_of(quarter), third = back.co_rank_of(quarter);
     Pair chains[CHAINS] = {
         front.head(quarter, first), front.tail(quarter, first), back.head(quarter, third), back.tail(quarter, third)};
+#if VECTOR_BYTES
+    if (merge_by_vectors(chains, pair)) return;
+#endif
     for (;;) {
         const long long certain = smaller(smaller(chains[0].certain(), chains[1].certain()),
             smaller(chains[2].certain(), chains[3].certain()));

@@ -16,8 +16,9 @@ MAX_ITEMS_PER_THREAD = 64
 """A thread keeps its items in registers, and a thread of a device has 255. Its loops are unrolled."""
 
 # The items that a chain merges before the four are cut again. Chains end at different times, and the last one goes on
-# alone, so this is short; but it is so long that co-ranks cost nothing.
-_CHAIN_ITEMS = 16384
+# alone, so this is short; but it is so long that co-ranks cost nothing. Keys, of 8 bytes at most, go by vectors, so fast
+# that a chain must be longer for the processor to fetch ahead.
+_CHAIN_ITEMS, _CHAIN_KEYS = 16384, 262_144
 _ITEM_BYTES = (1, 2, 4, 8, 12, 16)
 _SHAPES: dict[Transfer, dict[int, tuple[tuple[int, int, int], ...]]] = {
     "bulk": {
@@ -137,7 +138,8 @@ def _gpu_splits(policy: LaunchPolicy, total: int) -> Splits:
 
 def _on_cpu(request: LaunchRequest, width: int, why: str) -> LaunchPolicy:
     chains = library().CHAINS
-    tile = size_in_range("--tile-size", request.tile_size, chains * _CHAIN_ITEMS, chains, MAX_TILE, "items a tile")
+    length = _CHAIN_KEYS if width <= 8 else _CHAIN_ITEMS
+    tile = size_in_range("--tile-size", request.tile_size, chains * length, chains, MAX_TILE, "items a tile")
     items = size_in_range(
         "--items-per-thread", request.items_per_thread, -(-tile // chains), 1, MAX_TILE, "items a thread"
     )
