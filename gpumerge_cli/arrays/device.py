@@ -198,16 +198,17 @@ class DeviceCall:
         from gpumerge_cli.arrays.host_ranks import as_keys
         from gpumerge_cli.arrays.interchange import is_cupy
         from gpumerge_cli.arrays.options import check_aligned, same_side
-        from gpumerge_cli.arrays.searching import search_ranks
 
         if is_cupy(items):
             same_side([*self.call.arrays, items])
             check_aligned(items, "the array of items")
         with self.current():
             wanted = as_keys(cupy, items, self.call.keys.dtype)
-            images = [self.images(array) for array in self.call.arrays]
-            found = search_ranks(cupy, images, self.images(wanted.reshape(-1)), side)
-            return self.kept(found.reshape(wanted.shape))
+            keys = contiguous(wanted.reshape(-1)).view(self.call.keys.items)
+            found = cupy.empty(wanted.shape, "int64")
+            if keys.size:
+                self._backend.ranks_of(self._runs(), keys, self._order, side == "right", found)
+            return self.kept(found)
 
     @contextmanager
     def current(self) -> Iterator[None]:

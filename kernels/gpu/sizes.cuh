@@ -15,6 +15,7 @@ constexpr int BYTES_PER_THREAD = 16;  // of text, in rows.cu and text.cu
 constexpr int STATIC_SHARED = 2048;  // of the variables that a kernel has beside dynamic shared memory, or more
 constexpr int GROUPING_TURNS = 16;  // items of a thread, in groups.cu
 constexpr int GROUPING_BYTES = 128;  // of what the threads of a block of groups.cu share, or more
+constexpr int RANKING_PIVOTS = 1024;  // items that a block of ranks.cu shares, a power of two
 constexpr int SUMMED = 16;  // numbers that a thread of text.cu adds up
 
 // Threads of a block.
@@ -23,6 +24,7 @@ constexpr int VALUES_THREADS = 128;    // merge_values.cu
 constexpr int COUNTING_THREADS = 512;  // count_digits.cu
 constexpr int SELECTING_THREADS = 256;  // select.cu
 constexpr int GROUPING_THREADS = 256;   // groups.cu
+constexpr int RANKING_THREADS = 256;    // ranks.cu
 
 // partition.cu, for two runs and for more: threads of a block, and edges from one mark to the next.
 constexpr int PARTITION_THREADS_OF_TWO = 64;

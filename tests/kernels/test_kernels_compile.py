@@ -70,7 +70,7 @@ def test_lines_on_every_architecture(architecture: int) -> None:
 @pytest.mark.parametrize("order", ordered(KEY_ORDERS))
 def test_searches_in_arrays(order: Order) -> None:
     for architecture in (75, 90, 120):
-        for file in ("select.cu", "groups.cu"):
+        for file in ("select.cu", "groups.cu", "ranks.cu"):
             compile_for(architecture, file, compiler_options(order_macros(order)))
 
 

@@ -20,6 +20,7 @@ from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many,
 from gpumerge_cli.backends.gpu.module import Kernels, gpu_kernels
 from gpumerge_cli.backends.gpu.prepared import PreparedCall, PreparedOperation, prepare
 from gpumerge_cli.backends.gpu.radix import PairAddresses, sort_by_digits
+from gpumerge_cli.backends.gpu.ranking import DeviceRanks
 from gpumerge_cli.backends.gpu.selecting import DeviceSelection
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
@@ -262,6 +263,18 @@ class GpuBackend:
         """Searches by a bound in a CuPy array of keys, 1-D and contiguous."""
         check_array(items, order)
         return DeviceSelection(items, self._kernels(order))
+
+    def ranks_of(self, runs: Sequence[Any], items: Any, order: Order, through: bool, out: Any) -> None:
+        """Write to the int64 array `out` how many items of all runs go before each item; with `through`, or equal it.
+
+        runs, items: CuPy arrays of keys, 1-D and contiguous; the runs are in order. At least one item.
+        """
+        with device_errors():
+            for array in (*runs, items):
+                check_array(array, order)
+            addresses = [(run.data.ptr, run.size) for run in runs]
+            ranks = DeviceRanks(self._kernels(order))
+            queue(ranks.steps(addresses, (items.data.ptr, items.size), through, out.data.ptr), current_stream())
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""

@@ -16,8 +16,8 @@ MAX_ITEMS_PER_THREAD = 64
 """A thread keeps its items in registers, and a thread of a device has 255. Its loops are unrolled."""
 
 # The items that a chain merges before the four are cut again. Chains end at different times, and the last one goes on
-# alone, so this is short; but it is so long that co-ranks cost nothing. Keys, of 8 bytes at most, go by vectors, so fast
-# that a chain must be longer for the processor to fetch ahead.
+# alone, so this is short; but it is so long that co-ranks cost nothing. Keys, of 8 bytes at most, go by vectors, so
+# fast that a chain must be longer for the processor to fetch ahead.
 _CHAIN_ITEMS, _CHAIN_KEYS = 16384, 262_144
 _ITEM_BYTES = (1, 2, 4, 8, 12, 16)
 _SHAPES: dict[Transfer, dict[int, tuple[tuple[int, int, int], ...]]] = {
