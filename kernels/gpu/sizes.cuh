@@ -15,7 +15,7 @@ constexpr int BYTES_PER_THREAD = 16;  // of text, in rows.cu and text.cu
 constexpr int STATIC_SHARED = 2048;  // of the variables that a kernel has beside dynamic shared memory, or more
 constexpr int GROUPING_TURNS = 16;  // items of a thread, in groups.cu
 constexpr int GROUPING_BYTES = 128;  // of what the threads of a block of groups.cu share, or more
-constexpr int RANKING_PIVOTS = 1024;  // items that a block of ranks.cu shares, a power of two
+constexpr int RANKED_AT_ONCE = 4;  // items that a thread of ranks.cu searches for
 constexpr int SUMMED = 16;  // numbers that a thread of text.cu adds up
 
 // Threads of a block.

@@ -1,6 +1,6 @@
 // Included once for each variant of ranks.cu, inside its namespace, behind it: from a case to a launch. A case's fields: a the
-// run, b the items; m and n their numbers; tile 1 if equals count, too; items what the ranks hold before the launch; loose 1 for
-// rank_many.
+// run, b the items; m and n their numbers; tile 1 if equals count, too; items what the ranks hold before the launch, -1 for the
+// first run.
 
 std::string run(const Case& c)
 {
@@ -10,9 +10,8 @@ std::string run(const Case& c)
     std::memcpy(items.as<char>(), c.b.data(), h.b_bytes);
     std::fill_n(out.as<long long>(), h.n, h.items);
     const unsigned blocks = static_cast<unsigned>(h.blocks), together = static_cast<unsigned>(h.block);
-    const auto rank = h.loose ? rank_many : rank_few;
     shim::launch(blocks, RANKING_THREADS, 0, [&] {
-        rank(run.as<Item>(), h.m, items.as<Item>(), h.n, h.tile, h.items < 0, out.as<long long>());
+        rank_items(run.as<Item>(), h.m, items.as<Item>(), h.n, h.tile, h.items < 0, out.as<long long>());
     }, together);
     return std::string(out.as<char>(), h.n * sizeof(long long));
 }

@@ -12,9 +12,6 @@ from gpumerge_cli.backends.kernel_sizes import kernel_size
 _FILE = "ranks.cu"
 _THREADS = kernel_size("RANKING_THREADS")
 _BLOCKS = 8  # for each multiprocessor
-_MANY = 1 << 17
-"""From so many items on, blocks keep pivots of the runs."""
-_LEAST_RUN = kernel_size("RANKING_PIVOTS")
 
 
 class DeviceRanks:
@@ -22,13 +19,11 @@ class DeviceRanks:
 
     def __init__(self, kernels: Kernels) -> None:
         self._most_blocks = _BLOCKS * kernels.limits.multiprocessors
-        self._few = kernels.ready("rank_few", _THREADS, file=_FILE)
-        self._many = kernels.ready("rank_many", _THREADS, file=_FILE)
+        self._rank = kernels.ready("rank_items", _THREADS, file=_FILE)
 
     def steps(self, runs: Sequence[Run], items: Run, through: bool, ranks: int) -> Iterable[Step]:
         """The launches that write the int64 ranks of items to an address. through: equals count, too."""
         address, count = items
         blocks = min(-(-count // _THREADS), self._most_blocks)
         for number, (run, length) in enumerate(runs):
-            launch = self._many if count >= _MANY and length >= _LEAST_RUN else self._few
-            yield launch, blocks, [run, length, address, count, int(through), int(number == 0), ranks], False
+            yield self._rank, blocks, [run, length, address, count, int(through), int(number == 0), ranks], False
