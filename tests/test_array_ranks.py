@@ -134,6 +134,27 @@ def test_ranks_on_a_gpu_are_those_of_the_host(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["int32", "float64", "uint8"])
+def test_many_items_on_a_gpu_are_searched_in_order(
+    gpu_backend: Backend, dtype: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import cupy
+
+    from gpumerge_cli.backends.gpu import backend
+
+    monkeypatch.setattr(backend, "_MANY_ITEMS", 1000)
+    monkeypatch.setattr(backend, "_BEYOND_CACHE", 1000)
+    runs = [np.sort(rng.integers(0, 200, size).astype(dtype)) for size in (40_000, 0, 3000)]
+    for descending in (False, True):
+        ordered = [gpumerge_cli.sort(run, descending=descending) for run in runs]
+        items = rng.integers(0, 250, (3, 1001)).astype(dtype)
+        for given in (items, np.sort(items, axis=None)):
+            wanted = gpumerge_cli.rank_of(ordered, given, descending=descending)
+            found = gpumerge_cli.rank_of([*map(cupy.asarray, ordered)], cupy.asarray(given), descending=descending)
+            assert np.array_equal(found.get(), wanted)
+
+
+@pytest.mark.gpu
 def test_ranks_on_a_gpu_of_strided_arrays_and_what_is_refused(gpu_backend: Backend) -> None:
     import cupy
 

@@ -25,7 +25,7 @@ from gpumerge_cli.backends.gpu.selecting import DeviceSelection
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.backends.gpu.streams import current_stream, scratch, scratch_array
+from gpumerge_cli.backends.gpu.streams import current_stream, is_captured, scratch, scratch_array
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels
 from gpumerge_cli.backends.gpu.walks import combine_arrays
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 _CHUNK = 16 << 20
 _WORKERS = 8
 _PIECE = 1 << 30
+_MANY_ITEMS, _BEYOND_CACHE = 1 << 20, 1 << 26
+"""From so many items on, and in runs of so many bytes, a search of items in order pays for their sort: on an H100, 2^24
+random ones in 2^27 int32 took 6.0 ms as they were, and 0.49 in order."""
 _WHOLE = 1.1  # the device memory of a radix sort, with its counts of tiles, divided by that of a merge of three runs
 
 
@@ -272,9 +275,24 @@ class GpuBackend:
         with device_errors():
             for array in (*runs, items):
                 check_array(array, order)
+            places, ranks = None, out.reshape(-1)
+            if self._worth_sorting(runs, items) and self.first_disorder(items, order) is not None:
+                wanted = cupy.empty_like(items)
+                places = self.sort_pairs(items, order, cupy.arange(items.size, dtype=cupy.int32), wanted)
+                items, ranks = wanted, cupy.empty_like(ranks)
             addresses = [(run.data.ptr, run.size) for run in runs]
-            ranks = DeviceRanks(self._kernels(order))
-            queue(ranks.steps(addresses, (items.data.ptr, items.size), through, out.data.ptr), current_stream())
+            steps = DeviceRanks(self._kernels(order)).steps(
+                addresses, (items.data.ptr, items.size), through, ranks.data.ptr
+            )
+            queue(steps, current_stream())
+            if places is not None:
+                out.reshape(-1)[places] = ranks
+
+    @staticmethod
+    def _worth_sorting(runs: Sequence[Any], items: Any) -> bool:
+        """Whether items should be searched for in order, so that searches beside each other read the same memory."""
+        many = _MANY_ITEMS <= items.size < 1 << 31 and sum(run.nbytes for run in runs) >= _BEYOND_CACHE
+        return many and not is_captured(current_stream())  # a look at the order of the items waits
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""
