@@ -110,6 +110,7 @@ def test_the_plan_is_a_script_that_does_the_same(folder: Path, capfd: pytest.Cap
     assert outputs(folder) == OUTPUTS
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("name", ["a.txt", "out.txt"])
 @pytest.mark.parametrize("way", ["copied", "moved", "written"])
 @pytest.mark.parametrize("option", ["--resume", "--resume-failed"])

@@ -245,6 +245,7 @@ def logged(folder: Path) -> int:
     return (folder / "log").read_bytes().count(b"\n") - 1 if (folder / "log").exists() else -1
 
 
+@pytest.mark.thorough
 def test_a_killed_batch_goes_on(tmp_path: Path, seed: int) -> None:
     killed_batch(tmp_path / "0", seed)
 

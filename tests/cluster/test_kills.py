@@ -237,6 +237,7 @@ def test_dask_is_imported_only_for_a_cluster(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 def test_a_scheduler_that_ends(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,6 +276,7 @@ def test_a_scheduler_that_ends(
     assert os.listdir(tmp_path) == ["a.i32"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)

@@ -14,7 +14,6 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cli import app as door
-from tests.pairs import one_of_each
 
 MB = 1_000_000
 
@@ -48,7 +47,8 @@ def test_lines_far_longer_than_a_chunk(backend: Backend, tmp_path: Path, options
     assert (tmp_path / "c").read_bytes() == expected
 
 
-@pytest.mark.parametrize(("options", "small"), one_of_each([["-S", "4M"], ["-S", "1G"]], [300_000, 0]))
+@pytest.mark.parametrize("options", [["-S", "1G"], pytest.param(["-S", "4M"], marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("small", [0, pytest.param(300_000, marks=pytest.mark.thorough)])
 def test_a_long_line_is_held_once_and_moved_once(
     tmp_path: Path, options: list[str], small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +137,7 @@ def test_a_compressed_output_holds_a_long_line_once(tmp_path: Path, words: list[
     assert gzip.decompress((tmp_path / "c.gz").read_bytes()) == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "words", [["sort", "-m", "-u"], pytest.param(["merge", "-q", "--unique"], marks=pytest.mark.thorough)]
 )

@@ -26,7 +26,6 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
-from tests.pairs import one_of_each
 
 Write = Callable[[str, Any], str]
 ALL_SETS = [one for one in Equals if one.is_set]
@@ -88,7 +87,9 @@ DTYPES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("equals", "dtype"), one_of_each(ALL_SETS, DTYPES))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("equals", ALL_SETS)
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write, seed: int) -> None:
     print("seed", seed)
     rng, chance = np.random.default_rng(seed), random.Random(seed)
@@ -123,7 +124,9 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize(("equals", "name"), one_of_each(ALL_SETS, list(LINES)))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("equals", ALL_SETS)
+@pytest.mark.parametrize("name", list(LINES))
 def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int) -> None:
     print("seed", seed)
     chance, order = random.Random(seed), Order.lines(LINES[name])
@@ -150,7 +153,9 @@ def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int) -> None:
         assert (tmp_path / "out.txt").read_bytes() == wanted, list(map(len, runs))
 
 
-@pytest.mark.parametrize(("equals", "key"), one_of_each(ALL_SETS, [2, 12]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("equals", ALL_SETS)
+@pytest.mark.parametrize("key", [2, 12])
 def test_records(equals: Equals, key: int, tmp_path: Path, seed: int) -> None:
     print("seed", seed)
     chance = random.Random(seed)
@@ -184,6 +189,7 @@ def expected_records(runs: Sequence[Sequence[bytes]], key: int, equals: Equals) 
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SETS)
 def test_parts_and_npy(name: str, tmp_path: Path, write: Write, rng: np.random.Generator) -> None:
     runs = [np.sort(rng.integers(0, 300, 5000)).astype(np.int32) for _ in range(3)]

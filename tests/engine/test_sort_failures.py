@@ -23,7 +23,6 @@ from gpumerge_cli.engine import local_sorts, run_files, spool
 from gpumerge_cli.native.chunks import CpuChunkWorker
 from gpumerge_cli.native.sources import Sources
 from tests.open_files import open_under
-from tests.pairs import one_of_each
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "-S1M"]
@@ -122,7 +121,9 @@ class _FullAfter:
         return os.pwrite(descriptor, data, position)
 
 
-@pytest.mark.parametrize(("number", "calls"), one_of_each([errno.ENOSPC, errno.EDQUOT, errno.EIO], [1, 2, 7]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize("calls", [1, 2, 7])
 @pytest.mark.parametrize("more", [[], ["--compress-program=builtin"]])
 def test_any_write_of_a_run_fails(
     place: Place,
@@ -178,6 +179,7 @@ def test_an_error_while_runs_are_merged(
     place.assert_untouched()
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("more", [[], ["--compress-program=builtin"]])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, more: list[str], seed: int) -> None:

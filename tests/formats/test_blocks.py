@@ -78,6 +78,7 @@ def opened(name: str) -> BlockedInput:
     return file
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("way", PACKERS)
 @pytest.mark.parametrize("extra", [True, False])
 def test_any_bytes_of_blocks_that_are_cut_anywhere(
@@ -285,6 +286,7 @@ def changed(at: int, to: bytes) -> bytes:
     return data[:at] + to + data[at + len(to) :]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize(
     ("data", "at", "what"),
     [

@@ -86,6 +86,7 @@ def taken_to_pieces(text: bytes) -> list[bytes]:
     return rows
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("block", [64, 1 << 18])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
 @given(text=files(), order=orders())

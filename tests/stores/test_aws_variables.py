@@ -104,6 +104,7 @@ def test_a_password_of_a_configuration_file_is_not_shown(
     assert SECRET not in told
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("access", "secret", "token", "told"),
     [

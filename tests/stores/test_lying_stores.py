@@ -100,6 +100,7 @@ def test_uploads_that_lost_answers_began_are_dropped(bucket: Bucket, proxy: Prox
     assert [one["UploadId"] for one in bucket.uploads] == [older]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("lie", ["no xml", "cut xml", "no id"])
 @pytest.mark.parametrize("page", [1, 2, 1000])
 def test_uploads_that_half_an_answer_began_are_dropped(
@@ -134,6 +135,7 @@ def test_a_complete_whose_answer_is_cut(lying: Lying, capsys: pytest.CaptureFixt
         assert re.search(f"is in place all the same|may be the new one.*{len(LINES)} bytes", told)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("scheme", ["s3", "gs"])
 @pytest.mark.parametrize("before", [None, b"before\n"])
 @pytest.mark.parametrize("lines", [LINES, b""])
@@ -165,6 +167,7 @@ def test_an_end_without_effect_is_told(lying: Lying, capsys: pytest.CaptureFixtu
     assert not lying.uploads
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
 @pytest.mark.parametrize(
     ("lie", "told"),
@@ -206,5 +209,6 @@ def test_a_store_without_tags(lying: Lying, capsys: pytest.CaptureFixture[str], 
     assert "the object changed while it was read" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_stores_that_lie_are_found_out(capsys: pytest.CaptureFixture[str], seed: int) -> None:
     assert fuzz_stores.main(["--cases", "60", "--seed", str(seed)]) == 0, capsys.readouterr().out

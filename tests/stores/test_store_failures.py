@@ -55,6 +55,7 @@ def _refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) ->
     assert SECRET not in err
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("method", ["PUT", "POST"])
 @pytest.mark.parametrize(
     ("status", "told"), [(503, "the store answered SlowDown 2 times; try later"), (403, "access is denied; check the")]
@@ -214,6 +215,7 @@ def test_without_the_extra(
     _refused(["merge", url], f"{url}: {library}, which reaches such stores, is not installed; pip install", capsys)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("number", "awaited"), [(signal.SIGINT, "PUT"), (signal.SIGTERM, "PUT"), (2, "POST"), (2, "DELETE")]
 )

@@ -153,6 +153,7 @@ def test_sets_with_sources_and_counts(command: str, two: Two, tmp_path: Path) ->
     assert [one for part in parts for one in part] == expected
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("hidden", [(), ("-1",), ("-2",), ("-3",), ("-1", "-3")])
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".arrows"])
 def test_compare(
