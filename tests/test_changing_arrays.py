@@ -63,8 +63,9 @@ def _survives(seconds: float, environment: dict[str, str]) -> None:
     assert done.returncode == 0, f"seed {seed}: exit code {done.returncode}\n{done.stderr[-5000:]}"
 
 
-def test_public_functions_survive_changing_arrays() -> None:
-    _survives(5, {"MALLOC_CHECK_": "3"})
+@pytest.mark.parametrize("seconds", [2, pytest.param(10, marks=pytest.mark.thorough)])
+def test_public_functions_survive_changing_arrays(seconds: float) -> None:
+    _survives(seconds, {"MALLOC_CHECK_": "3"})
 
 
 def test_every_public_function_is_called() -> None:

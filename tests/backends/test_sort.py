@@ -326,7 +326,7 @@ def test_lines_by_keys(backend: Backend, options: str, rng: np.random.Generator)
             assert sorted_by(backend, order, as_text(lines), request) == by_key(order, lines), request
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("options", _KEYED)
 def test_many_lines_by_keys(backend: Backend, options: str, rng: np.random.Generator) -> None:
     order = Order.lines(_KEYED[options])

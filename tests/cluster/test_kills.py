@@ -47,6 +47,7 @@ def test_many_kills(cluster: Connection, tmp_path: Path, seed: int) -> None:
     kills.storm(cluster, tmp_path, 40, seed)
 
 
+@pytest.mark.thorough
 def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     workers = cluster.workers

@@ -31,7 +31,7 @@ FORMS = {"bytes": ["-DTEXT_PADDING=0"], "best": ["-DTEXT_PADDING=64", "-march=na
 
 @pytest.fixture(scope="module", params=["best", pytest.param("words", marks=pytest.mark.thorough)])
 def forms(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The functions that read bytes, and those in another form. All processes of a test run share what the first one compiles."""
+    """The functions that read bytes, and another form of them. All processes share what the first one compiles."""
     compiler = needs.program("g++")
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bodies"

@@ -105,6 +105,7 @@ def test_a_merge_holds_a_long_line_once(tmp_path: Path, place: str) -> None:
     assert (tmp_path / "c").read_bytes() == b"".join(line + b"\n" for line in sorted([*runs[0], *runs[1]]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ordered", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_merge_to_a_stream_holds_a_long_line_once(tmp_path: Path, *, ordered: bool) -> None:
     """Whether it lies among lines in order, which are merged in chunks, or others."""
@@ -131,6 +132,7 @@ def merged_with_a_long_line(folder: Path, words: list[str], output: str, size: i
     return b"a\n" + b"m" * size + b"\nz\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", [["merge", "-q"], pytest.param(["sort", "--compressed"], marks=pytest.mark.thorough)])
 def test_a_compressed_output_holds_a_long_line_once(tmp_path: Path, words: list[str]) -> None:
     expected = merged_with_a_long_line(tmp_path, words, "c.gz", 100 * MB)

@@ -121,6 +121,7 @@ class _FullAfter:
         return os.pwrite(descriptor, data, position)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
 @pytest.mark.parametrize("calls", [1, 2, 7])
@@ -179,6 +180,7 @@ def test_an_error_while_runs_are_merged(
     place.assert_untouched()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("more", [[], ["--compress-program=builtin"]])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -286,6 +286,7 @@ def changed(at: int, to: bytes) -> bytes:
     return data[:at] + to + data[at + len(to) :]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.one_of_each
 @pytest.mark.parametrize(
     ("data", "at", "what"),

@@ -63,11 +63,13 @@ def test_every_kernel_for_keys(order: Order, file: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", ONE)
-def test_lines_on_every_architecture(architecture: int) -> None:
-    for order in (LineOrder(), EVERY_COMPARISON):
-        merges = MERGES if architecture == 75 and order.keys else ("merge_path.cu",)
-        for file in ("rows.cu", *merges):
-            compile_for(architecture, file, compiler_options(order_macros(Order.lines(order))))
+@pytest.mark.parametrize(
+    "order", [EVERY_COMPARISON, pytest.param(LineOrder(), marks=pytest.mark.thorough)], ids=["all", "bytes"]
+)
+def test_lines_on_every_architecture(architecture: int, order: LineOrder) -> None:
+    merges = MERGES if architecture == 75 and order.keys else ("merge_path.cu",)
+    for file in ("rows.cu", *merges):
+        compile_for(architecture, file, compiler_options(order_macros(Order.lines(order))))
 
 
 @pytest.mark.parametrize("order", ordered(KEY_ORDERS))

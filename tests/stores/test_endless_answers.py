@@ -43,6 +43,7 @@ def test_no_answer_of_a_store_without_end_is_read_on(
     assert lying.given < ENDLESS // 2
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("scheme", ["s3", "gs"])
 @pytest.mark.parametrize("lie", ["elsewhere", "word", "below 0", "long text"])
@@ -59,6 +60,7 @@ def test_an_answer_that_makes_no_sense_is_one_line(
         assert f": the store at {lying.address} gives an answer that makes no sense (" in err
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("kind", ["GET", "POST uploads", "PUT part", "POST complete"])
 @pytest.mark.parametrize("lie", ["elsewhere", "long text"])

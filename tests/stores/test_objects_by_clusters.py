@@ -131,6 +131,7 @@ def test_bytes_are_those_of_one_machine(
         assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("sort", [False, True], ids=["merge", "sort"])
 @pytest.mark.parametrize("parts", [None, 2])
@@ -182,6 +183,7 @@ def test_a_task_that_fails_leaves_no_upload(bucket: Bucket, monkeypatch: pytest.
     assert not bucket.uploads
 
 
+@pytest.mark.thorough
 def test_a_part_that_comes_after_the_abort_is_dropped(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """S3 keeps parts that were on their way while an upload was aborted, and then the upload."""
     names, done, abort = _inputs(bucket, ".npy", False), Troubled._do, Multipart.abort
@@ -294,6 +296,7 @@ def test_workers_that_are_killed_leave_the_right_object(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("fails", [False, True])
 def test_workers_cut_objects(
     fails: bool, bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int

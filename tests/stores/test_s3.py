@@ -184,6 +184,7 @@ def test_any_process_can_send_a_part(bucket: Bucket) -> None:
     assert bucket.get("out") == b"A" * PART + b"B" * PART + b"z"
 
 
+@pytest.mark.thorough
 def test_the_end_of_an_upload_may_be_asked_for_twice(bucket: Bucket) -> None:
     begun = Multipart.begun(bucket.name, "out")
     tags = {0: begun.send(0, b"A" * PART)}
@@ -207,6 +208,7 @@ def test_shipments_name_urls_as_they_are_opened(bucket: Bucket) -> None:
         assert [source.item_at(0) for source in again.sources] == [b"b", b"a"]
 
 
+@pytest.mark.thorough
 def test_an_upload_that_cannot_be_dropped_is_told(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

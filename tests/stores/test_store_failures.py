@@ -37,6 +37,7 @@ def _inputs(bucket: Bucket, count: int = 3000) -> tuple[list[str], bytes]:
     return urls, "".join(lines).encode()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", [["merge", "-q"], ["sort"]])
 def test_faults_that_pass_are_retried(bucket: Bucket, proxy: Proxy, words: list[str], seed: int) -> None:
     urls, merged = _inputs(bucket)
@@ -90,6 +91,7 @@ def test_a_store_that_stops_to_give(
     assert not bucket.uploads
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("tries", [1, 7])
 def test_answers_that_break_off(
     tries: int, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
