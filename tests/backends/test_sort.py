@@ -263,6 +263,7 @@ def test_adversarial_keys(backend: Backend, dtype: str, descending: bool, rng: n
                 assert same_bits(result, expected), (shape, count, request)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "dtype",
     ["int16", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("int32", "uint64", "float32", "float64"))],

@@ -340,6 +340,7 @@ def test_what_a_job_makes_is_looked_into_when_it_is_there(tmp_path: Path) -> Non
     assert (tmp_path / "c.csv").read_text() == "name,amount\ny,9\nx,10\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> None:
     line = b"%099d\n"

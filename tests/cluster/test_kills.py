@@ -81,6 +81,7 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
     run(job, executor=Cluster(cluster.client, 60.0))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", ["killed", "silent"])
 def test_an_answer_that_is_lost_once_the_task_is_done(
     way: str, cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -167,6 +167,7 @@ def test_large_sorts_of_skewed_words(chance: random.Random) -> None:
         assert same(lib.sorted_by(items, order, lib.launch(), 2), np.sort(items))
 
 
+@pytest.mark.thorough
 def test_buckets_that_threads_deal_out_again(chance: random.Random) -> None:
     """Buckets that are too large for a cache and no more than a thread's share, beside one that is far more."""
     draw = np.random.default_rng(chance.randrange(1 << 62))

@@ -36,6 +36,7 @@ def left(folder: Path) -> list[str]:
     return sorted(name for name in os.listdir(folder) if name not in ("a.i32", "b.i32"))
 
 
+@pytest.mark.one_in(2)
 def test_a_file_size_limit(inputs: list[str], way: None, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))

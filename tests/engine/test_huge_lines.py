@@ -26,6 +26,7 @@ def written(path: Path, size: int) -> list[bytes]:
     return sorted(lines)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "options",
     [pytest.param([], marks=pytest.mark.thorough), ["-k2,2n"], ["-r", "-S", "8M", "--compress-program=builtin"]],

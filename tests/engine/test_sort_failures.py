@@ -94,6 +94,7 @@ def test_folders_without_room_are_found_out_first(place: Place, small: Path) -> 
     place.assert_untouched()
 
 
+@pytest.mark.thorough
 def test_a_folder_fills_up_in_the_midst(place: Place, small: Path) -> None:
     for more in ([], ["--compress-program=builtin"]):  # packed, it may fit, so that is tried
         done = run(*more, *place.arguments)
@@ -262,6 +263,7 @@ def test_a_program_that_packs_is_stopped_with_the_sort(place: Place, everyone: b
     place.assert_untouched()
 
 
+@pytest.mark.thorough
 def test_a_signal_while_nobody_reads(tmp_path: Path) -> None:
     """A sort at once, whose threads write to a full pipe, ends all the same: of files, too, that do not stay open."""
     (tmp_path / "a").write_text("".join(f"{number}\n" for number in range(20_000)))

@@ -78,6 +78,7 @@ def opened(name: str) -> BlockedInput:
     return file
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("way", PACKERS)
 @pytest.mark.parametrize("extra", [True, False])

@@ -45,7 +45,6 @@ def test_sets_of_records(order: Order) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.one_of_each
 @pytest.mark.parametrize("architecture", FEW)
 @pytest.mark.parametrize("order", [KeyOrder("uint", 1), KeyOrder("int", 4, True), KeyOrder("float", 8)])
 def test_sets_on_every_architecture(architecture: int, order: Order) -> None:

@@ -53,7 +53,6 @@ def test_sorts_of_every_order(order: Order) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.one_of_each
 @pytest.mark.parametrize("architecture", [75, 90, 120])
 @pytest.mark.parametrize("order", [KeyOrder("uint", 4), KeyOrder("float", 8), Order.records(12, 0, 8)])
 def test_sorts_on_some_architectures(architecture: int, order: Order) -> None:
@@ -108,7 +107,6 @@ def test_digits_of_pairs(order: Order, value_bytes: int) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.one_of_each
 @pytest.mark.parametrize("architecture", FEW)
 @pytest.mark.parametrize(
     "order", [KeyOrder("uint", 4), KeyOrder("float", 8), Order.records(12, 0, 8), Order.records(33, 0, 8)]
@@ -172,7 +170,6 @@ def test_ranks_of_every_key(order: Order) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.one_of_each
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("order", [KeyOrder("uint", 1), KeyOrder("int", 8, True), KeyOrder("float", 4)])
 def test_ranks_on_every_architecture(architecture: int, order: Order) -> None:

@@ -28,6 +28,7 @@ def _told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> str:
     return told
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "value"),
     [

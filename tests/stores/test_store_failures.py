@@ -56,6 +56,7 @@ def _refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) ->
     assert SECRET not in err
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("method", ["PUT", "POST"])
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_a_store_that_stops_to_give(
     assert not bucket.uploads
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("tries", [1, 7])
 def test_answers_that_break_off(
     tries: int, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -146,6 +147,7 @@ def test_an_object_that_changes(bucket: Bucket, proxy: Proxy, capsys: pytest.Cap
     assert not bucket.uploads
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", [["merge"], ["sort"], ["sort", "-S", "200K"]])
 def test_bad_data_leave_no_upload(bucket: Bucket, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     """Disorder at the end of an input, or a byte too many, is met when parts have been sent."""
