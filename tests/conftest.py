@@ -56,6 +56,7 @@ _LONGEST = (
     "test_wheel.py",
     "test_uses.py",
     "test_fuzz.py",
+    "test_people.py",
 )
 """Files of tests that take longest, or long and would be last: they begin first, so that no worker ends with one."""
 
@@ -164,6 +165,12 @@ def seed(request: pytest.FixtureRequest) -> int:
     drawn = given_or_random_seed()
     print(f"GPUMERGE_TEST_SEED={drawn} repeats {request.node.name}")
     return drawn
+
+
+@pytest.fixture
+def rounds(request: pytest.FixtureRequest) -> int:
+    """The rounds of a random test: more of them in a thorough case."""
+    return 6 if request.node.get_closest_marker("thorough") else 2
 
 
 @pytest.fixture

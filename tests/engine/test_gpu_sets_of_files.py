@@ -257,7 +257,7 @@ def test_lines_of_many_tiles(turn: int, write: Write, tmp_path: Path, rng: np.ra
             same_as_on_cpu(names, tmp_path, EVERY_SET[turn], Items("text", lines=order), memory=memory)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.thorough
 @pytest.mark.usefixtures("device")
 @pytest.mark.parametrize("equals", [Equals.UNION, Equals.INTERSECT, Equals.DISTINCT_SYMMETRIC])
 def test_chunks_of_many_tiles(equals: Equals, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:

@@ -128,7 +128,7 @@ def test_disorder_anywhere_gives_what_sort_gives(
         assert (folder / "out").read_bytes() == expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.thorough
 @needs_sort
 @pytest.mark.parametrize("options", [["-S", "4M"], ["-n", "-S", "1M", "--parallel=2"]], ids=" ".join)
 def test_many_megabytes_to_a_stream(tmp_path: Path, rng: Any, options: list[str]) -> None:

@@ -29,7 +29,6 @@ from tests.jobs_of import merge_job
 
 Write = Callable[[str, Any], str]
 ALL_SETS = [one for one in Equals if one.is_set]
-ROUNDS = int(os.environ.get("GPUMERGE_TEST_ROUNDS", "6"))
 TINY = 1 << 12  # bytes of memory, so that equal items lie across what would be chunks
 
 
@@ -90,10 +89,10 @@ DTYPES = (
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("equals", ALL_SETS)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write, seed: int) -> None:
+def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write, seed: int, rounds: int) -> None:
     print("seed", seed)
     rng, chance = np.random.default_rng(seed), random.Random(seed)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         descending = chance.random() < 0.4
         values = chance.choice([1, 3, 100])
         sizes = [chance.choice([0, 1, 40, 3000]) for _ in range(chance.randint(1, 5))]
@@ -127,12 +126,12 @@ LINES = {
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("equals", ALL_SETS)
 @pytest.mark.parametrize("name", list(LINES))
-def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int) -> None:
+def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int, rounds: int) -> None:
     print("seed", seed)
     chance, order = random.Random(seed), Order.lines(LINES[name])
     compare = Comparison(order)
     words = ["a", "A", "b", "bb" * 20, "Zebra", "07", "7", "7.0", "-3", "", "x" * 70 + "1", "x" * 70 + "2"]
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         runs = [
             sorted(
                 (
@@ -156,10 +155,10 @@ def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int) -> None:
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("equals", ALL_SETS)
 @pytest.mark.parametrize("key", [2, 12])
-def test_records(equals: Equals, key: int, tmp_path: Path, seed: int) -> None:
+def test_records(equals: Equals, key: int, tmp_path: Path, seed: int, rounds: int) -> None:
     print("seed", seed)
     chance = random.Random(seed)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         runs = [
             sorted(
                 (

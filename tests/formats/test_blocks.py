@@ -111,6 +111,7 @@ def test_any_bytes_of_blocks_that_are_cut_anywhere(
     assert BlockedInput._taken == BlockedInput._kept_bytes == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", PACKERS)
 def test_every_command_reads_them_without_a_copy(
     write: Write, tmp_path: Path, seed: int, way: str, small_chunks: None, no_copies: None

@@ -24,6 +24,7 @@ from tests.kernels.exercise_calls import _BY_VALUES, _MANY_TILES, call_work, low
 from tests.reference import ReferenceBackend
 
 
+@pytest.mark.thorough
 def test_calls_are_right_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     numpys = SimpleNamespace(zeros=np.zeros, asarray=np.asarray, asnumpy=np.asarray)
     monkeypatch.setattr(exercise_calls, "cupy", numpys)
