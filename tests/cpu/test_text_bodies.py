@@ -29,9 +29,9 @@ PADDING = 64
 FORMS = {"bytes": ["-DTEXT_PADDING=0"], "best": ["-DTEXT_PADDING=64", "-march=native"], "words": ["-DTEXT_PADDING=64"]}
 
 
-@pytest.fixture(scope="module", params=["best", pytest.param("words", marks=pytest.mark.thorough)])
-def forms(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The functions that read bytes, and another form of them. All processes share what the first one compiles."""
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The functions in each form. All processes of a test run share what the first one compiles."""
     compiler = needs.program("g++")
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bodies"
@@ -49,9 +49,8 @@ def forms(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         library.prefix.restype = library.number.restype = ctypes.c_uint64
         return library
 
-    names = ("bytes", request.param)
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(names, pool.map(built, names), strict=True))
+        return dict(zip(FORMS, pool.map(built, FORMS), strict=True))
 
 
 class Place:
