@@ -50,8 +50,8 @@ _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
 # lanes. Narrower keys merge as fast by vectors of 32 bytes. The library of x86-64-v4 takes all other units as they are
 # compiled for x86-64-v3. `about` names the level.
 _OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
-# The units that gain nothing from a level, or next to nothing: they wait for files, share work out, or search. A diff, a
-# join, a dedupe, a head of a sort and a merge of lines out of order took as long at every level. They are compiled
+# The units that gain nothing from a level, or next to nothing: they wait for files, share work out, or search. A diff,
+# a join, a dedupe, a head of a sort and a merge of lines out of order took as long at every level. They are compiled
 # once, for the least level.
 _OF_ALL_LEVELS = (
     "chunk", "collation", "compare", "counted_lines", "cuts", "entries", "entries_rows", "gather", "heads", "join",
