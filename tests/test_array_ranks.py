@@ -148,9 +148,9 @@ def test_many_items_on_a_gpu_are_searched_in_order(
     for descending in (False, True):
         ordered = [gpumerge_cli.sort(run, descending=descending) for run in runs]
         items = rng.integers(0, 250, (3, 1001)).astype(dtype)
-        for given in (items, np.sort(items, axis=None)):
-            wanted = gpumerge_cli.rank_of(ordered, given, descending=descending)
-            found = gpumerge_cli.rank_of([*map(cupy.asarray, ordered)], cupy.asarray(given), descending=descending)
+        for some in (items, np.sort(items, axis=None)):
+            wanted = gpumerge_cli.rank_of(ordered, some, descending=descending)
+            found = gpumerge_cli.rank_of([*map(cupy.asarray, ordered)], cupy.asarray(some), descending=descending)
             assert np.array_equal(found.get(), wanted)
 
 
