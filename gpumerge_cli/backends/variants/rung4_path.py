@@ -1,4 +1,4 @@
-"""Rung 4: each block merges one tile of the output, cut beforehand. On the CPU four chains merge a tile."""
+"""Rung 4: each block merges one tile of the output, cut beforehand. On the CPU four chains merge a tile, of keys by vectors."""
 
 from __future__ import annotations
 
@@ -176,6 +176,6 @@ register_variant(
             cut_ahead=True,
             how="one tile a block, cut beforehand",
         ),
-        cpu=OnCpu(_on_cpu, _cpu_splits, how="four independent chains a thread"),
+        cpu=OnCpu(_on_cpu, _cpu_splits, how="four chains a thread, keys by vectors"),
     )
 )
