@@ -127,6 +127,17 @@ struct ChunkResult {
 
 enum RecordFault { NO_RECORD_FAULT = 0, SURPLUS_FIELD = 1, TEXT_BEHIND_QUOTE = 2, OPEN_QUOTE = 3 };
 
+/* What the quotes of CSV were like in the text so far. separator: the text between fields, of separator_size bytes. proper: 1 if
+ * quotes enclose whole fields, and carriage returns stand only ahead of newlines. lines: 1 if no quotes enclose a newline. doubled:
+ * 1 if there are quotes within quotes. inside, bound, closing, returned: 1 if the last byte was enclosed, ended a field, was a
+ * closing quote, was a carriage return that is not enclosed. words: 2 * separator_size numbers. All but proper, lines and bound are 0
+ * at first, and these three are 1. */
+struct CsvMarks {
+    int64_t proper, lines, doubled, inside, bound, closing, returned, separator_size;
+    const unsigned char* separator;
+    int64_t* words;
+};
+
 /* The columns of the records that gm_rearrange writes. count: their number. places: for each column the number of the field,
  * counted from 0, that becomes it; -1 for a gap. fields: the number of fields that a record may have; it may lack some at its
  * end. separator: the text between fields, of separator_size bytes. quote: the byte that encloses fields. escape: the byte that
@@ -249,6 +260,8 @@ int64_t gm_map_ahead(unsigned char* memory, int64_t nbytes, int64_t processes, i
 /* Ends such processes. */
 void gm_map_ahead_end(const int64_t* ids, int64_t count);
 
+/* Goes on with `nbytes` bytes of text, a multiple of 64. end: -1, or the byte that newlines become that end records. */
+void gm_csv_marks(struct CsvMarks* marks, unsigned char* text, int64_t nbytes, int64_t end);
 /* Writes the records of CSV in text[0 .. nbytes) with other columns to `out`, as many as are whole and as there is room for, each
  * with a newline. PADDING bytes behind the text must be readable. ends: 1 if no text follows, so that the last record needs no
  * newline. Fields stay as they are written; a record of one empty field becomes two quotes. */
