@@ -261,6 +261,8 @@ class Purpose:
     """Whether a sort uses temporary files even if there is memory for everything."""
     folders: tuple[str, ...] = ()
     """Those of temporary files; () for the system's."""
+    keeps_order: bool = False
+    """Whether items that go out stay in the order of the inputs. Then whole rows compare without a key."""
     is_ordered: bool = False
     """Whether the output is in order, or the job fails."""
     copies: bool = False
