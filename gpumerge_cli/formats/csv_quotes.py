@@ -1,4 +1,4 @@
-"""What the quotes of a CSV file are like, and the ends of its records."""
+"""The quotes of a CSV file, and the ends of its records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.csv_dialect import Dialect
 from gpumerge_cli.formats.input import SeekableInput, changed_error
 from gpumerge_cli.formats.line_source import BOM
-from gpumerge_cli.native.csv_marks import WHOLE, CsvMarks
+from gpumerge_cli.native.csv_marks import WORD_OF_MARKS, CsvMarks
 from gpumerge_cli.order.rules import NUL
 
 _BLOCK = 1 << 19  # it stays in a cache; smaller ones have threads wait for each other
@@ -85,4 +85,4 @@ def _blocks(file: SeekableInput, first: int) -> Iterator[tuple[bytearray, int, i
         with memoryview(data) as view:
             file.read_into(start, view[:count])
         data[count:] = b"\n" * (_BLOCK - count)
-        yield data, -(-count // WHOLE) * WHOLE, count
+        yield data, -(-count // WORD_OF_MARKS) * WORD_OF_MARKS, count

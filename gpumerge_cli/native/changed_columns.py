@@ -17,7 +17,7 @@ _LEAST_ROOM = 1 << 16
 
 @dataclass(frozen=True)
 class ChangesRules:
-    """How the changed columns of lines are found and written."""
+    """The rules by which changed columns of lines are found and written."""
 
     terminator: int
     """The byte that ends an item."""
@@ -51,9 +51,9 @@ class ChangesFinder:
         at = [address_of(one) if len(one) else None for one in self._kept]
         self._spec: Any = library().ChangesSpec(
             terminator=rules.terminator, mark_bytes=len(old), separator_size=len(rules.separator), quoted=rules.quoted,
-            returns=rules.returns, key_field=rules.key_field, ignored_count=len(ignored), titles_count=len(rules.titles),
-            first_number=rules.first_number, old_mark=at[0], new_mark=at[1], separator=at[2], titles=at[3],
-            title_edges=at[4], ignored=at[5],
+            returns=rules.returns, key_field=rules.key_field, ignored_count=len(ignored),
+            titles_count=len(rules.titles), first_number=rules.first_number, old_mark=at[0], new_mark=at[1],
+            separator=at[2], titles=at[3], title_edges=at[4], ignored=at[5],
         )  # fmt: skip
 
     def lines(self, items: Bytes, keys: Sequence[bytes] | None = None) -> bytes:

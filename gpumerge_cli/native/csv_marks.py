@@ -8,7 +8,7 @@ from typing import Any
 from gpumerge_cli.buffers import address_of
 from gpumerge_cli.native.library import library
 
-WHOLE = 64
+WORD_OF_MARKS = 64
 """Text comes in pieces of a multiple of so many bytes."""
 
 
@@ -25,11 +25,12 @@ class CsvMarks:
         self._go_on = lib.gm_csv_marks
 
     def take(self, text: bytearray, nbytes: int, end: int = -1) -> None:
-        """Go on with the first `nbytes` bytes of `text`, a multiple of WHOLE.
+        """Go on with the first `nbytes` bytes of `text`, a multiple of WORD_OF_MARKS.
 
         end: the byte that newlines become that end records; -1 for none.
         """
-        assert nbytes % WHOLE == 0 and nbytes <= len(text)
+        assert nbytes % WORD_OF_MARKS == 0, "of whole words"
+        assert nbytes <= len(text), "beyond the text"
         self._go_on(self._marks, address_of(text), nbytes, end)
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.formats.csv_quotes import CsvShape
-from gpumerge_cli.native.csv_marks import WHOLE, CsvMarks
+from gpumerge_cli.native.csv_marks import WORD_OF_MARKS, CsvMarks
 from tests.csv_words import WordMarks
 
 ALPHABETS = [b'"a,;\n\r', b'"",\n', b"a,\n", b"aaaaaaa,;\n", b'aaaaaaaaaaaaaaaaaaaa",;\n', b"aaaa\r\n,;"]
@@ -28,12 +28,12 @@ def random_text(draw: random.Random, separator: bytes) -> bytes:
 
 def check(draw: random.Random, separator: bytes) -> None:
     text = random_text(draw, separator)
-    text += b"\n" * (-len(text) % WHOLE)
+    text += b"\n" * (-len(text) % WORD_OF_MARKS)
     words, marks = WordMarks(separator), CsvMarks(separator)
     end = draw.choice([-1, 0, 1])
     at = 0
     while at < len(text):
-        count = min(len(text) - at, draw.choice([1, 2, 5]) * WHOLE)
+        count = min(len(text) - at, draw.choice([1, 2, 5]) * WORD_OF_MARKS)
         block = np.frombuffer(text, np.uint8, count, at).copy()
         expected = block.copy()
         found = words.ends(block)

@@ -38,7 +38,9 @@ def fields_of(order: LineOrder, line: bytes) -> list[bytes]:
     return [one[1:-1].replace(b'""', b'"') if one.startswith(b'"') else one for one in found]
 
 
-def differing(fields: Sequence[bytes], others: Sequence[bytes], ignored: Sequence[int]) -> list[tuple[int, bytes, bytes]]:
+def differing(
+    fields: Sequence[bytes], others: Sequence[bytes], ignored: Sequence[int]
+) -> list[tuple[int, bytes, bytes]]:
     pairs = enumerate(zip_longest(fields, others))
     return [(at, a or b"", b or b"") for at, (a, b) in pairs if a != b and at not in ignored]
 
@@ -70,7 +72,8 @@ def expected_rows(order: Order, diff: Diff, items: Sequence[bytes]) -> bytes:
 def random_order(draw: random.Random) -> LineOrder:
     at = draw.randrange(3)
     keys = draw.choice([
-        (), (LineKey("bytes", at, 0, at),), (LineKey("bytes", at, 1, at),), (LineKey("numeric", 1, 0, 1), LineKey("bytes", 0, 0, 0)),
+        (), (LineKey("bytes", at, 0, at),), (LineKey("bytes", at, 1, at),),
+        (LineKey("numeric", 1, 0, 1), LineKey("bytes", 0, 0, 0)),
     ])  # fmt: skip
     order = LineOrder(keys, separator=draw.choice([None, b",", b"\t", b";;"]), stable=draw.random() < 0.5)
     if order.separator is None or draw.random() < 0.4:
@@ -82,7 +85,7 @@ def random_order(draw: random.Random) -> LineOrder:
 def random_line(draw: random.Random, order: LineOrder) -> list[bytes]:
     values = VALUES + QUOTED * (order.quoted and draw.random() < 0.6)
     between = order.separator or b" "
-    fit = [one for one in values if order.quoted and one.startswith(b'"') or between not in one]
+    fit = [one for one in values if (order.quoted and one.startswith(b'"')) or between not in one]
     return [draw.choice(fit) for _ in range(draw.randrange(5))]
 
 
