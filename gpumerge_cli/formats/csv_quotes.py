@@ -12,7 +12,7 @@ from gpumerge_cli.formats.line_source import BOM
 from gpumerge_cli.native.csv_marks import WORD_OF_MARKS, CsvMarks
 from gpumerge_cli.order.rules import NUL
 
-_BLOCK = 1 << 19  # it stays in a cache; smaller ones have threads wait for each other
+_BLOCK = 1 << 20  # smaller ones have threads wait for each other
 
 
 @dataclass(frozen=True)
