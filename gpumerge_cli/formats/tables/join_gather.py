@@ -170,6 +170,8 @@ def _once(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | range, NDArray[n
     some = rows if all_there else rows[is_there]
     if not len(some):
         return range(0), rows
+    if all_there and int(some[-1]) - int(some[0]) == len(some) - 1 and (some[1:] > some[:-1]).all():
+        return range(int(some[0]), int(some[-1]) + 1), np.arange(len(some))
     steps = np.diff(some)
     if (steps >= 0).all():
         first = np.concatenate([[True], steps > 0])
