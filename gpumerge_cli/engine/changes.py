@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.inputs import Inputs
-from gpumerge_cli.engine.line_keys import line_keys
 from gpumerge_cli.engine.task import Position
 from gpumerge_cli.engine.writers import Merged, SideBytes, SinkWriter
 from gpumerge_cli.formats.base import Sink
@@ -15,6 +15,9 @@ from gpumerge_cli.formats.csv_dialect import Dialect, field_in
 from gpumerge_cli.native.changed_columns import ChangesFinder, ChangesRules
 from gpumerge_cli.order.differences import Diff
 from gpumerge_cli.order.rules import LineOrder
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.line_keys import LineKeys
 
 HEADER = b"key,column,old,new\n"
 
@@ -28,10 +31,13 @@ class ChangedColumns:
         old, new = diff.marks[2:]
         self._old, self._end = old, inputs.order.end
         self._order = text
-        self._keys = line_keys(inputs.order)
-        field = _only_field(text)
-        self._made = field is None and (self._keys is not None or text.spelling.has_counts)
+        self._keys: LineKeys | None = None
+        field, self._made = _only_field(text), False
         if field is None:
+            from gpumerge_cli.engine.line_keys import line_keys  # it loads NumPy
+
+            self._keys = line_keys(inputs.order)
+            self._made = self._keys is not None or text.spelling.has_counts
             field = 0 if text.has_fields else -1  # where a record stands ahead of its fields, it is the first one
         names = [name.encode("utf-8", "surrogateescape") for name in diff.names]
         rules = ChangesRules(
