@@ -25,6 +25,7 @@ from gpumerge_cli.errors import DeviceError
 from tests.engine.fake_workers import mark_shared_cases
 from tests.locales import made as make_locales
 from tests.seeds import given_or_random_seed
+from tests.usual import mark_other_cases
 
 # Without bytecode that is kept, each command that a test starts would compile the package again: 0.12 s of 0.2 s.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -55,6 +56,7 @@ _LONGEST = (
     "test_wheel.py",
     "test_uses.py",
     "test_fuzz.py",
+    "test_people.py",
 )
 """Files of tests that take longest, or long and would be last: they begin first, so that no worker ends with one."""
 
@@ -63,6 +65,7 @@ _LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of tests in the order in which workers take them. Crews of workers share the cases of a test."""
     mark_shared_cases(items)
+    mark_other_cases(items)
     items.sort(key=lambda item: item.path.name not in _LONGEST)
 
 
@@ -162,6 +165,12 @@ def seed(request: pytest.FixtureRequest) -> int:
     drawn = given_or_random_seed()
     print(f"GPUMERGE_TEST_SEED={drawn} repeats {request.node.name}")
     return drawn
+
+
+@pytest.fixture
+def rounds(request: pytest.FixtureRequest) -> int:
+    """The rounds of a random test: more of them in a thorough case."""
+    return 6 if request.node.get_closest_marker("thorough") else 2
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ def case(number: int, tell: Callable[[str], None]) -> tuple[Sequence[str], str]:
     return ("odd" if number % 2 else "even",), "is wrong" if number == 6 else ""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("workers", "batch"), [(1, 100), (3, 4)])
 def test_every_case_is_told_once(monkeypatch: pytest.MonkeyPatch, workers: int, batch: int) -> None:
     monkeypatch.setattr(apart, "_PATIENCE", 2.0)

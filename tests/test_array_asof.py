@@ -114,6 +114,7 @@ def test_bytes(direction: AsofDirection, rng: np.random.Generator) -> None:
                 assert found.tolist() == expected(*numbers, direction, None, keys)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("dtype", ["i8", "u1", "f4", "f8", "M8[ns]"])
 def test_many_items_by_threads(dtype: str, direction: AsofDirection, rng: np.random.Generator) -> None:

@@ -103,6 +103,7 @@ def test_pieces_make_the_whole(drawn: tuple[list[Any], bool], how: How, piece: i
     assert rows_of(found, how) == rows_of(equal_pairs(np, a, b, how, descending), how)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("dtype", ["i4", "f8", "S3", "V2", "M8[D]", ">i4", "bool"])
 def test_groups_across_pieces(dtype: str, how: How, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,6 +138,7 @@ def test_unsorted_arrays_touch_no_other_memory(rng: np.random.Generator, monkeyp
             assert ((indices >= -1) & (indices < len(keys))).all()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", HOWS)
 def test_arrays_that_change_meanwhile_have_some_result(
     how: How, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch

@@ -52,6 +52,7 @@ def check(array: Any, n: int, *, descending: bool, key: str | None = None, threa
         assert each.tobytes() == array[wanted].astype(each.dtype).tobytes()  # the bits of zeros and NaNs, too
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool", ">i4", ">f8", "M8[s]", "m8[ns]", "S3", "S8", "S20", "V5"])
 def test_every_dtype(dtype: str, descending: bool, rng: np.random.Generator) -> None:

@@ -345,6 +345,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
                 assert len(launched) <= most, (dtype, value_bytes, count)
 
 
+@pytest.mark.thorough
 def test_the_figures_of_a_gpu_are_drawn_from_its_results(tmp_path: Path) -> None:
     """The numbers that they show are compared, and not the bytes: those change with Matplotlib."""
     needs.library("matplotlib")

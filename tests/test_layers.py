@@ -82,6 +82,7 @@ def within(module: str, rooms: set[str]) -> bool:
     return any(module == room or module.startswith(room + ".") for room in rooms)
 
 
+@cache
 def layer(module: str) -> int:
     rooms = [room for room in LAYERS if within(module, {room})]
     assert rooms, f"{module} is in no layer"

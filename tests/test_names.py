@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,14 @@ REPEATED = {
 """Functions that several modules of a room define on purpose: whoever calls one has chosen the module by a name."""
 
 
-def definitions(text: str) -> Iterator[tuple[str, bool]]:
+@cache
+def definitions(text: str) -> list[tuple[str, bool]]:
     """The public names that a module's text defines at its top: (name, whether it is a class or an alias of a type)."""
-    for node in ast.parse(text).body:
+    return [*_definitions(ast.parse(text))]
+
+
+def _definitions(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    for node in tree.body:
         match node:
             case ast.ClassDef(name=name):
                 yield name, True
@@ -59,6 +65,7 @@ def _may_share(name: str, modules: set[str]) -> bool:
     return name in REPEATED and all(module.startswith(f"{REPEATED[name]}.") for module in modules)
 
 
+@cache
 def package() -> dict[str, str]:
     return {
         ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path.read_text()

@@ -210,6 +210,7 @@ def test_disorder_cannot_break_the_partition(
         source.close()
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("plan", [plan_at_once, plan_in_spans])
 @pytest.mark.parametrize("chunk_bytes", [1, 700, 3_000])
 def test_lines_out_of_order_stay_whole(

@@ -22,7 +22,7 @@ PARTS = (
     "test_merge.py::test_default_shapes_on_larger_runs",
     "test_merge.py::test_first_disorder_of_lines",
     "test_records.py",
-    "test_sort.py::test_many_lines_by_keys[cpu--s -k2,2nr]",
+    "test_sort.py::test_many_lines_by_keys[cpu--k2,2n -t,]",
     "test_sort.py::test_many_rows_by_parts",
 )
 
@@ -33,7 +33,8 @@ def test_the_level_is_the_one_that_is_forced() -> None:
 
 
 @pytest.mark.skipif(library.VARIABLE in os.environ, reason="needs the choice of the level; unset GPUMERGE_CPU_LEVEL")
-def test_the_least_level_merges_and_sorts() -> None:
+@pytest.mark.parametrize("parts", [PARTS[:2], pytest.param(PARTS, marks=pytest.mark.thorough)], ids=["few", "all"])
+def test_the_least_level_merges_and_sorts(parts: tuple[str, ...]) -> None:
     folder = ROOT / "gpumerge_cli" / "lib"
     if not (folder / f"gpumerge-{LEAST}.so").exists():
         pytest.skip(f"needs the library of {LEAST}; run python kernels/build_library.py")
@@ -53,7 +54,7 @@ def test_the_least_level_merges_and_sorts() -> None:
         "not gpu and not thorough",
     ]
     done = subprocess.run(
-        [*command, *(f"tests/backends/{part}" for part in PARTS)],
+        [*command, *(f"tests/backends/{part}" for part in parts)],
         cwd=ROOT,
         env={**os.environ, library.VARIABLE: LEAST},
         capture_output=True,

@@ -108,6 +108,7 @@ def test_lengths_at_the_edges_of_the_launch_shape(
             assert same_bits(merge_keys(backend, runs, small), merged_keys(runs)), (m, n)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("shape", ["uniform", "blocky", "all equal", "disjoint", "one tiny"])
 def test_default_shapes_on_larger_runs(backend: Backend, kernel: str, shape: str, rng: np.random.Generator) -> None:

@@ -12,11 +12,12 @@ from gpumerge_cli.backends.gpu.team_interface import DeviceItems, ExchangePlan
 from gpumerge_cli.backends.gpu.tree import Run
 from gpumerge_cli.order.kinds import Order
 from tests.backends.team import PAIRS, PLANS, SHAPES, Stand, Workers, drawn
-from tests.pairs import one_of_each
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("members", "linked"), one_of_each([1, 2, 8, 3], [True, False]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("members", [1, 2, 8, 3])
+@pytest.mark.parametrize("linked", [True, False])
 def test_shares_are_sorted_as_one(rng: np.random.Generator, shape: str, members: int, linked: bool) -> None:
     for most in (0, 1, 40, 3000):
         for plan in PLANS:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from gpumerge_cli.backends.gpu import shares
 from tests.backends.team import SHAPES, Runs, drawn
-from tests.pairs import one_of_each
 
 
-@pytest.mark.parametrize(("shape", "devices"), one_of_each(SHAPES, range(1, 9)))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("devices", range(1, 9))
 def test_cuts_are_those_of_a_stable_sort(rng: np.random.Generator, shape: str, devices: int) -> None:
     for most in (1, 5, 3000, 60_000):
         counts = rng.integers(0, most + 1, devices)

@@ -249,6 +249,7 @@ def patterns(dtype: str, count: int, rng: np.random.Generator) -> dict[str, NDAr
     }
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("descending", [False, True])
 def test_adversarial_keys(backend: Backend, dtype: str, descending: bool, rng: np.random.Generator) -> None:
@@ -262,6 +263,7 @@ def test_adversarial_keys(backend: Backend, dtype: str, descending: bool, rng: n
                 assert same_bits(result, expected), (shape, count, request)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "dtype",
     ["int16", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("int32", "uint64", "float32", "float64"))],
@@ -325,6 +327,7 @@ def test_lines_by_keys(backend: Backend, options: str, rng: np.random.Generator)
             assert sorted_by(backend, order, as_text(lines), request) == by_key(order, lines), request
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("options", _KEYED)
 def test_many_lines_by_keys(backend: Backend, options: str, rng: np.random.Generator) -> None:
     order = Order.lines(_KEYED[options])
@@ -332,6 +335,7 @@ def test_many_lines_by_keys(backend: Backend, options: str, rng: np.random.Gener
     assert sorted_by(backend, order, as_text(lines), SortRequest()) == by_key(order, lines)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("shape", ["equal", "equal starts", "two groups", "sorted", "reversed", "long", "nuls"])
 def test_adversarial_lines(backend: Backend, shape: str, rng: np.random.Generator) -> None:
     count = 140_000 if backend.name == "cpu" else 30_000  # more than the rows that a thread takes at a time
@@ -368,7 +372,7 @@ def test_numbers_that_are_written_in_many_ways(backend: Backend, stable: bool, r
     ("size", "offset", "key"),
     [
         pytest.param(100, 0, 10, marks=pytest.mark.thorough),
-        (100, 90, 10),
+        pytest.param(100, 90, 10, marks=pytest.mark.thorough),
         (16, 0, 8),
         (9, 1, np.dtype(">f8")),
     ],

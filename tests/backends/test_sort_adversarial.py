@@ -96,6 +96,7 @@ def test_prefixes_that_decide_nothing(backend: Backend, shape: str, options: str
         assert sorted_by(backend, order, as_text(lines), request) == expected, request
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("last", [b"the same line everywhere", b"the same line everywherd"])
 def test_a_million_equal_lines(backend: Backend, last: bytes) -> None:
     count = 1_000_000

@@ -93,6 +93,7 @@ def lengths(rng: np.random.Generator) -> list[int]:
     return rng.integers(0, most, rng.integers(2, 10)).tolist()
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_keys(backend: CpuBackend, kernel: str, dtype: str, rng: np.random.Generator) -> None:
@@ -126,6 +127,7 @@ def judge(workspace: CpuWorkspace, order: Order, data: list[bytes], request: Lau
     return workspace.download().tobytes()
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("number", range(len(LINE_ORDERS)))
 def test_lines(backend: CpuBackend, kernel: str, number: int, rng: np.random.Generator) -> None:

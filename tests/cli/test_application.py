@@ -39,6 +39,7 @@ def called(words: Sequence[str]) -> tuple[list[str], int]:
     return found, CliRunner().invoke(program, ["gpumerge", *words]).exit_code
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("words", WORDS)
 @pytest.mark.parametrize("name", COMMAND_NAMES)
 def test_commands_get_their_words_as_they_are(name: str, words: str) -> None:

@@ -154,6 +154,7 @@ def test_csv_by_names(direction: str, tmp_path: Path, seed: int) -> None:
         assert found[1:] == [[*row, *(("", "") if one is None else sides[1][one][2:])] for row, one in pairs]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("direction", _DIRECTIONS)
 @pytest.mark.parametrize("kind", ["", ":n", ":time"])

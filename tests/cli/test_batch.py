@@ -110,6 +110,7 @@ def test_the_plan_is_a_script_that_does_the_same(folder: Path, capfd: pytest.Cap
     assert outputs(folder) == OUTPUTS
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("name", ["a.txt", "out.txt"])
 @pytest.mark.parametrize("way", ["copied", "moved", "written"])
 @pytest.mark.parametrize("option", ["--resume", "--resume-failed"])
@@ -339,6 +340,7 @@ def test_what_a_job_makes_is_looked_into_when_it_is_there(tmp_path: Path) -> Non
     assert (tmp_path / "c.csv").read_text() == "name,amount\ny,9\nx,10\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_whole_files(number: signal.Signals, tmp_path: Path) -> None:
     line = b"%099d\n"

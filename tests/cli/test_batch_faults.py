@@ -23,7 +23,7 @@ from gpumerge_cli.cli.app import invoke
 from tests.oracles import merged_keys, sorted_lines
 
 ROOT = Path(__file__).parents[2]
-JOBS, FAULTS = 500, 20
+FAULTS = 20
 Job = dict[str, Any]
 
 
@@ -158,13 +158,14 @@ FAULTS_OF_FILES: list[Callable[[Batch, str], str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("jobs", [120, pytest.param(500, marks=pytest.mark.thorough)])
 def test_every_good_output_is_right_and_every_bad_job_is_named(
-    tmp_path: Path, rng: np.random.Generator, capfd: pytest.CaptureFixture[str]
+    jobs: int, tmp_path: Path, rng: np.random.Generator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     batch = Batch(tmp_path, rng)
     kinds = [number % len(FAULTS_OF_FILES) for number in range(FAULTS)]
-    places = dict(zip(sorted(rng.choice(np.arange(5, JOBS), FAULTS, replace=False)), kinds, strict=True))
-    for number in range(JOBS):
+    places = dict(zip(sorted(rng.choice(np.arange(5, jobs), FAULTS, replace=False)), kinds, strict=True))
+    for number in range(jobs):
         if number in places:
             batch.bad(f"number {number}", places[number])
         else:
@@ -176,7 +177,7 @@ def test_every_good_output_is_right_and_every_bad_job_is_named(
     capfd.readouterr()
     assert invoke([*command, "-q"]) == 2
     *lines, last = capfd.readouterr().err.splitlines()
-    assert last == f"gpumerge: {FAULTS} of {JOBS} jobs failed; see the errors above"
+    assert last == f"gpumerge: {FAULTS} of {jobs} jobs failed; see the errors above"
     said = dict(line.removeprefix("gpumerge: job ").split(": ", 1) for line in lines)
     assert said.keys() == batch.wrong.keys()
     assert len(lines) == FAULTS
@@ -245,6 +246,7 @@ def logged(folder: Path) -> int:
     return (folder / "log").read_bytes().count(b"\n") - 1 if (folder / "log").exists() else -1
 
 
+@pytest.mark.thorough
 def test_a_killed_batch_goes_on(tmp_path: Path, seed: int) -> None:
     killed_batch(tmp_path / "0", seed)
 

@@ -112,6 +112,7 @@ def test_items_that_are_none_are_refused_by_option(name: str, problem: str, caps
     assert error.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     needs.library("matplotlib")
     folder = tmp_path / "new" / "figures"

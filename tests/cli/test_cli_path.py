@@ -183,6 +183,7 @@ def test_a_figure_is_xml_that_holds_path_cuts_and_search_and_the_same_each_time(
     assert not any(name and name.startswith(("block-cut-16", "search-4")) for name in ids)
 
 
+@pytest.mark.thorough
 def test_a_figure_tells_levels_apart_and_covers_no_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], write: Write
 ) -> None:
@@ -216,6 +217,7 @@ def test_letters_that_the_font_lacks_are_told_in_a_line(tmp_path: Path, capsys: 
     assert said.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_figures_of_large_and_of_uneven_inputs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], write: Write
 ) -> None:

@@ -331,6 +331,7 @@ def test_the_output_may_not_be_appended_to_an_input(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == b"b\na\nb\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("last", [False, True])
 def test_memory_is_bounded(tmp_path: Path, last: bool) -> None:
     numbers = np.random.default_rng(8).integers(0, 1_000_000, 1_000_000)

@@ -13,7 +13,6 @@ import pytest
 from gpumerge_cli.cli.failures import describe_failure
 from gpumerge_cli.errors import ClusterError, DisorderError, input_error
 from tests import needs
-from tests.pairs import one_of_each
 
 ROOT = Path(__file__).resolve().parents[2]
 TOLD = "too many open files; raise the limit on open files (ulimit -n)"
@@ -39,7 +38,9 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "free"), one_of_each(COMMANDS, range(4)))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize("free", range(4))
 def test_a_command_without_descriptors_says_so(words: str, free: int, tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("1\n2\n")
@@ -71,7 +72,9 @@ def test_other_errors_stay_as_they_are() -> None:
     assert describe_failure(missing) == ("a.txt: no such file or directory; check the name", 2)
 
 
-@pytest.mark.parametrize(("words", "limit"), one_of_each(["check", "merge -q -o o.txt", "sort -o o.txt"], [20, 35]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("words", ["check", "merge -q -o o.txt", "sort -o o.txt"])
+@pytest.mark.parametrize("limit", [20, 35])
 def test_a_local_cluster_says_how_many_it_needs(words: str, limit: int, tmp_path: Path) -> None:
     needs.library("distributed")
     (tmp_path / "a.txt").write_text("1\n2\n")

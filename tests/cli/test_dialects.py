@@ -48,6 +48,7 @@ def random_table(chance: random.Random, separator: str, quotes: str) -> list[lis
     return [["r" + field(), *(field() for _ in range(wide - 1))] for _ in range(chance.randrange(1, 25))]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("quotes", ["csv", "none", "backslash"])
 @pytest.mark.parametrize("separator", SEPARATORS)
 def test_sorts_and_merges_by_fields(separator: str, quotes: str, tmp_path: Path, seed: int) -> None:

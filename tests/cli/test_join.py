@@ -184,6 +184,7 @@ def test_quoted_fields_stay_as_they_are(tmp_path: Path) -> None:
     assert found == b'k,"the ""name""","w"\n1,"x, y","q"\n"2",z,5\n'
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_a_group_larger_than_the_memory_of_its_product(threads: str, tmp_path: Path) -> None:
     """The product is 60 times as large as what a chunk may hold; its parts go out one by one."""

@@ -133,6 +133,7 @@ def test_numbers_records_and_compressed_lines(random_: random.Random, rng: np.ra
     assert Path("out").read_text() == "00100\n00101\n00102\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("suffix", "pack"), [(".bgz", in_blocks), (".zst", frames)])
 def test_blocks_outside_the_range_are_not_unpacked(
     suffix: str, pack: Callable[[bytes, list[int]], bytes], monkeypatch: pytest.MonkeyPatch

@@ -93,6 +93,7 @@ def _ended(command: Path, after: float) -> tuple[int, str]:
     return code, said
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_ctrl_c_at_any_moment_is_130_without_a_traceback(place: Place) -> None:
     command = place()

@@ -79,6 +79,7 @@ def test_a_join_and_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     assert Path("out").read_bytes() == b"> 1\r\n> 2\r\n x\r\n"
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("options", [[], ["--csv"], ["--record-start", "[abc]"], ["--header", "1"]], ids=" ".join)
 @pytest.mark.parametrize("ends", ["lf", "crlf"])
 def test_parts_are_places_of_the_files_and_of_the_output(

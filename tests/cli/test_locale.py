@@ -49,6 +49,7 @@ def result(capfdbinary: pytest.CaptureFixture[bytes], *words: str) -> list[str]:
     return capfdbinary.readouterr().out.decode().split("\n")[:-1]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", range(4))
 def test_random_command_lines(part: int, seed: int) -> None:
     assert failures(seed, range(part * 75, part * 75 + 75)) == 0

@@ -24,6 +24,7 @@ def run(words: list[str], folder: Path, stdin: bytes = b"") -> subprocess.Comple
     return subprocess.run(words, cwd=folder, env=environment, input=stdin, capture_output=True, timeout=60, check=False)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("endless", ["/dev/zero", "pipe"])
 @pytest.mark.parametrize("wrong", ["missing", "folder"])
 def test_a_check_beside_a_name_that_is_none_reads_files_alone(endless: str, wrong: str, tmp_path: Path) -> None:
@@ -38,6 +39,7 @@ def test_a_check_beside_a_name_that_is_none_reads_files_alone(endless: str, wron
     assert told[2].startswith("gpumerge: down.txt:2: disorder: ")
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("command", ["sort", "sort -m", thorough("sort -n -u"), "merge"])
 @pytest.mark.parametrize("endless", ["/dev/zero", "pipe"])
 @pytest.mark.parametrize("wrong", ["missing", "folder", thorough("missing/a")])
@@ -50,6 +52,7 @@ def test_a_name_that_is_none_ends_it_at_once(command: str, endless: str, wrong: 
     assert done.stderr.count(b"\n") == 1
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("command", ["sort", thorough("sort -m"), "merge"])
 @pytest.mark.parametrize("wrong", ["missing/a", "folder", "text/a", "a" * 300])
 def test_an_output_that_cannot_be_made_ends_it_at_once(command: str, wrong: str, tmp_path: Path) -> None:
@@ -89,6 +92,7 @@ def test_the_name_of_a_field_beside_a_pipe(command: str, tmp_path: Path) -> None
         assert sorted(done.stdout.splitlines()[1:]) == [b"1,y", b"1,z", b"2,x", b"3,z"]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("command", ["merge -q", "sort -m", "merge -q --no-check"])
 @pytest.mark.parametrize("way", [">> a", "1<> a", "-o /dev/stdout >> a", "-o /dev/fd/7 7>> a", "- < a >> a"])
 def test_a_merge_into_an_open_input_is_refused_before_a_byte_is_written(command: str, way: str, tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ def test_too_many_open_files_leave_nothing(folder: Path) -> None:
     assert sorted(os.listdir()) == ["a.txt", "b.txt", "out.txt", "pipe1"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("moments", [5, pytest.param(100, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("mapped", ["0", "1"])
 def test_sigkill_at_random_moments(folder: Path, rng: np.random.Generator, moments: int, mapped: str) -> None:

@@ -86,6 +86,7 @@ def kept(rule: str, runs: Sequence[Sequence[Row]]) -> list[tuple[int, list[Row]]
     return [(len(group), RULES[rule](group)) for group in groups]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("command", ["merge", "sort -S 1M -s"])
 @pytest.mark.parametrize("rule", RULES)

@@ -265,6 +265,7 @@ def test_each_answer_of_lines_can_be_asked_for(order: list[str], capfd: Captured
     check_all(capfd, [*order, *names], seed)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("ends", ["\n", "\r\n"], ids=["LF", "CRLF"])
 @pytest.mark.parametrize("order", CSV_ORDERS, ids=" ".join)
 def test_each_answer_of_csv_can_be_asked_for(

@@ -114,6 +114,7 @@ main()
 """
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("words", ["--version", "merge a.txt", "sort a.txt", "batch jobs.toml"])
 def test_a_signal_while_things_are_imported_is_one_line(number: signal.Signals, words: str, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def test_outputs_of_other_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert np.load("few.npy").tolist() == sorted(ids)[-9:]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("memory", [[], ["-S", "200K"]])
 def test_rows_of_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: list[str], rng: np.random.Generator

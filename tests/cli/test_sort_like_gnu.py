@@ -173,6 +173,7 @@ def test_a_list_of_files_may_name_standard_input(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (code, out)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("options", [[], ["-S", "1M"]], ids=["at once", "in runs"])
 @pytest.mark.parametrize("redirection", [">>", "1<>"])
 def test_output_may_go_to_the_input_by_redirection(options: list[str], redirection: str, tmp_path: Path) -> None:

@@ -160,6 +160,7 @@ def test_numbers_as_keys() -> None:
     assert merged("-k1n", "--sum=3", "n.txt") == "2 x 6\n10 z 7\n"
 
 
+@pytest.mark.thorough
 def test_a_group_larger_than_the_memory() -> None:
     """Of 27 MB in one group, of which a chunk holds little."""
     line = b"1.25 " + b"k" * 20 + b" %d\n"

@@ -111,6 +111,7 @@ def distinct(lines: Sequence[bytes], order: LineOrder) -> list[bytes]:
     return kept
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kind", KINDS.values())
 @pytest.mark.parametrize("csv", [False, True], ids=["lines", "csv"])
 @pytest.mark.usefixtures("small_chunks")

@@ -25,7 +25,6 @@ from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.jobs_of import job_of, merge_job, sort_job, to, with_resources
-from tests.pairs import one_of_each
 
 _ITEMS = 20_000
 
@@ -67,7 +66,9 @@ def in_both(job: Job, machines: Cluster, folder: Path, suffix: str, *, same_part
     assert [one.items for one in here.inputs] == [one.items for one in there.inputs]
 
 
-@pytest.mark.parametrize(("name", "unique"), one_of_each(DTYPES, [False, True]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("unique", [False, True])
 def test_keys(name: str, unique: bool, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     suffix, names, loose = ".npy", [], []
@@ -138,6 +139,7 @@ def test_csv_that_is_written_in_another_form(text: bytes, key: LineKey, machines
         run(merge_job((str(name), str(name)), output, items=items), executor=machines)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 @pytest.mark.parametrize("order", ORDERS)
 def test_lines(order: str, unique: bool, machines: Cluster, tmp_path: Path) -> None:
@@ -209,6 +211,7 @@ def checked(names: tuple[str, ...], unique: bool, machines: Executor) -> Iterato
         yield str(one)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 def test_checks(unique: bool, machines: Cluster, tmp_path: Path) -> None:
     rng = np.random.default_rng(6)

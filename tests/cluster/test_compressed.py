@@ -58,6 +58,7 @@ def machines(cluster: Connection, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     return Cluster(cluster.client, 30.0)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 @pytest.mark.parametrize("suffix", [".i32", ".csv"])
 @pytest.mark.parametrize("kind", ["merge", "sort"])

@@ -179,6 +179,7 @@ def test_late_tasks_have_twins(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tasks.outcome.chunks == 3
 
 
+@pytest.mark.thorough
 def test_workers_that_are_frozen_from_the_start_keep_nobody_waiting(
     cluster: Connection, job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:

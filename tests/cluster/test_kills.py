@@ -47,6 +47,7 @@ def test_many_kills(cluster: Connection, tmp_path: Path, seed: int) -> None:
     kills.storm(cluster, tmp_path, 40, seed)
 
 
+@pytest.mark.thorough
 def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.arange(100_000, dtype=np.int32).tofile(tmp_path / "a.i32")
     workers = cluster.workers
@@ -80,6 +81,7 @@ def test_workers_that_do_not_come_back(cluster: Connection, tmp_path: Path, monk
     run(job, executor=Cluster(cluster.client, 60.0))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", ["killed", "silent"])
 def test_an_answer_that_is_lost_once_the_task_is_done(
     way: str, cluster: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -237,6 +239,7 @@ def test_dask_is_imported_only_for_a_cluster(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 def test_a_scheduler_that_ends(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,6 +278,7 @@ def test_a_scheduler_that_ends(
     assert os.listdir(tmp_path) == ["a.i32"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_leave_nothing(number: signal.Signals, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)

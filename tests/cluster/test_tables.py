@@ -92,6 +92,7 @@ def random_job(rng: random.Random, suffix: str, machines: Executor, folder: Path
         assert str(here) == str(there)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_random_tables(suffix: str, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 11)

@@ -171,6 +171,7 @@ def test_a_wrong_set_is_told_and_not_timed() -> None:
         compare_sets(loaded([runs[0][:0]], Order.of("int32")), Merging(), Equals.UNION, Effort(2))
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("distinct", [False, True])
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("suffix", [".json", ".csv", ".md", ".html"])

@@ -38,6 +38,7 @@ def changed(merged: NDArray[Any], how: str, at: int, to: int) -> NDArray[Any]:
     return wrong
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("threads", [1, 3])
 @settings(max_examples=40)
 @given(case=key_runs(most_runs=4), data=st.data())

@@ -60,6 +60,7 @@ def in_chunks(library: c.CDLL, order: Order, items: Items, size: int, **options:
     return out, count, dropped
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("unique", [False, True])
 @pytest.mark.parametrize("sorts", [False, True])
 def test_chunks_are_the_merge(library: c.CDLL, unique: bool, sorts: bool, rng: np.random.Generator) -> None:

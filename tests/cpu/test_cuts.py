@@ -84,6 +84,7 @@ def draw_keys(rng: np.random.Generator, dtype: str, runs: int, most: int, values
     return found
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64", "float16", "float32", "float64"])
 @pytest.mark.parametrize("values", [1, 3, 120])
 def test_cuts_of_keys(library: ctypes.CDLL, dtype: str, values: int, rng: np.random.Generator) -> None:
@@ -115,7 +116,16 @@ def check_same_as_plain(library: ctypes.CDLL, order: Order, items: list[list[byt
     assert cuts.tolist() == plain
 
 
-@pytest.mark.parametrize("kind", ["uint8", "int32", "int64", "float16", "float64", "descending", "records", "lines"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("uint8", "float64", "lines"),
+        *(
+            pytest.param(kind, marks=pytest.mark.thorough)
+            for kind in ("int32", "int64", "float16", "descending", "records")
+        ),
+    ],
+)
 def test_cuts_are_those_of_the_plain_search(library: ctypes.CDLL, kind: str, rng: np.random.Generator) -> None:
     """Whatever is remembered, expected and shared by threads, each cut is at the pivot of the plain search."""
     for runs, most in ((2, 5000), (5, 600), (40, 100), (400, 10)):
@@ -161,6 +171,7 @@ def test_sources_apart_take_few_reads(library: ctypes.CDLL) -> None:
     assert reads[1] < reads[0] + 8 * 2000
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("shape", ["blocky", "disjoint", "disjoint back", "one tiny", "skewed"])
 @pytest.mark.parametrize("runs", [2, 5])
 def test_cuts_of_runs_that_are_not_alike(library: ctypes.CDLL, shape: str, runs: int, rng: np.random.Generator) -> None:

@@ -113,6 +113,7 @@ def test_any_pieces_give_what_the_plain_merge_gives(library: Any, data: st.DataO
     assert found == (b"".join(line + end for line in expected), [len(run) for run in runs], total - len(expected))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("equals", [Equals.ALL, Equals.FIRST])
 def test_many_lines_of_many_runs(library: Any, seed: int, equals: Equals) -> None:
     """Runs in order for a while, and long lines among them."""

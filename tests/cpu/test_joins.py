@@ -148,6 +148,7 @@ def _lines(chance: random.Random, join: Join, at: Sequence[int], longest: int) -
     return sorted(made, key=lambda line: _key(fields_of(line, join), at))
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("separator", [None, _COMMA, b"||", "§".encode()])
 @pytest.mark.parametrize("longest", [2, 20, 100])
 @pytest.mark.parametrize("kind", JOIN_TYPES)
@@ -300,6 +301,7 @@ def test_disorder_in_either_input(way: Any) -> None:
         assert found.value.source == number
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kind", JOIN_TYPES)
 @pytest.mark.parametrize("capacity", [1 << 12, 1 << 20])
 def test_rows_of_csv_have_all_columns(capacity: int, kind: str, seed: int) -> None:

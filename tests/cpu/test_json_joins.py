@@ -46,7 +46,7 @@ def an_object(draw: random.Random, most: int) -> str:
     return spelled(draw, value).replace("\n", " ")
 
 
-@pytest.mark.parametrize("most", [3, 8, 60])
+@pytest.mark.parametrize("most", [3, 8, pytest.param(60, marks=pytest.mark.thorough)])
 def test_members_of_both(most: int, seed: int) -> None:
     draw = random.Random(seed)
     for _ in range(60):

@@ -98,6 +98,7 @@ def test_many_runs(order: Order, kernel: str, chance: random.Random) -> None:
         assert same(found, stable(np.concatenate([np.empty(0, order.dtype), *runs]), order))
 
 
+@pytest.mark.one_in(3)
 def test_merges_shared_by_threads(order: Order, chance: random.Random) -> None:
     for count in (2, 3, 17):
         runs = [stable(keys(order, chance.randrange(400_000 // count), chance), order) for _ in range(count)]
@@ -105,6 +106,7 @@ def test_merges_shared_by_threads(order: Order, chance: random.Random) -> None:
         assert same(found, stable(np.concatenate(runs), order))
 
 
+@pytest.mark.thorough
 def test_thousands_of_runs(chance: random.Random) -> None:
     order = Order.of("int32")
     runs = [stable(keys(order, chance.randrange(60), chance), order) for _ in range(10_000)]
@@ -141,6 +143,7 @@ def test_sorts(order: Order, algorithm: str, chance: random.Random) -> None:
         assert same(found, stable(items, order))
 
 
+@pytest.mark.one_in(5)
 def test_large_sorts(order: Order, chance: random.Random) -> None:
     items = keys(order, chance.randrange(1 << 20, 1 << 21), chance)
     if chance.randrange(4) == 0:
@@ -151,6 +154,7 @@ def test_large_sorts(order: Order, chance: random.Random) -> None:
         assert same(lib.sorted_by(items, order, spec, chance.randint(1, 3)), expected)
 
 
+@pytest.mark.thorough
 def test_large_sorts_of_skewed_words(chance: random.Random) -> None:
     order = Order.of("uint64")
     draw = np.random.default_rng(chance.randrange(1 << 62))
@@ -163,6 +167,7 @@ def test_large_sorts_of_skewed_words(chance: random.Random) -> None:
         assert same(lib.sorted_by(items, order, lib.launch(), 2), np.sort(items))
 
 
+@pytest.mark.thorough
 def test_buckets_that_threads_deal_out_again(chance: random.Random) -> None:
     """Buckets that are too large for a cache and no more than a thread's share, beside one that is far more."""
     draw = np.random.default_rng(chance.randrange(1 << 62))

@@ -49,6 +49,7 @@ def write_inputs(folder: Path, seed: int) -> None:
         (folder / f"{name}.i32").write_bytes(struct.pack(f"<{len(items)}i", *items))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", PROCESSORS)
 def test_the_same_bytes_as_here(level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     if level not in processor_levels() or not (LIBRARIES / f"gpumerge-{level}.so").exists():

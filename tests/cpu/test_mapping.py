@@ -24,7 +24,6 @@ from tests.cpu import harness
 from tests.cpu.harness import DONE, I64, WRITE_FAILED, SinkSpec, memory_source, spec_of
 from tests.cpu.test_chunk import Items, merged
 from tests.cpu.test_cuts import draw_keys, draw_lines
-from tests.pairs import one_of_each
 
 PAGE = os.sysconf("SC_PAGESIZE")
 MOST = 64
@@ -79,7 +78,9 @@ def draw_records(rng: np.random.Generator, order: Order, runs: int) -> Items:
     return [sorted(run, key=lambda row: row[2:7]) for run in rows]
 
 
-@pytest.mark.parametrize(("sorts", "head"), one_of_each([False, True], [0, 128, 11]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("sorts", [False, True])
+@pytest.mark.parametrize("head", [0, 128, 11])
 def test_mappings_get_the_same_bytes(
     library: c.CDLL, tmp_path: Path, rng: np.random.Generator, sorts: bool, head: int
 ) -> None:
@@ -129,6 +130,7 @@ def test_what_is_left_out_leaves_what_follows(library: c.CDLL, tmp_path: Path) -
         library.gm_close(c.c_void_p(workspace))
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kept", [0, 3 * PAGE])
 @pytest.mark.parametrize("sorts", [False, True])
 @pytest.mark.parametrize("runs", [2, 40])

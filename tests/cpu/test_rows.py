@@ -178,6 +178,7 @@ def test_many_lines(library: Any, seed: int) -> None:
                 rows.close()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("apart", [b"", b"~", b"\0", b"a5000"])
 def test_many_lines_that_few_are_far_from(library: Any, apart: bytes, seed: int) -> None:
     """Nearly all rows have the same highest digits, so the threads share one part again and again."""
@@ -195,6 +196,7 @@ def test_many_lines_that_few_are_far_from(library: Any, apart: bytes, seed: int)
         rows.close()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_long_lines(library: Any, threads: int) -> None:
     """Lines that are too long for the length in their rows, and differ only in their last bytes, among short lines."""

@@ -14,6 +14,7 @@ from tests.cpu.harness import DONE, SinkSpec, memory_source, spec_of
 from tests.cpu.rows_library import loaded
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("sorts", [False, True])
 @pytest.mark.parametrize("unique", [False, True])
 def test_a_long_line_is_written_by_parts(tmp_path: Path, sorts: bool, unique: bool) -> None:

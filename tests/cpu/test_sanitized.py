@@ -13,6 +13,8 @@ from gpumerge_cli.native.library import processor_levels
 from tests import needs
 from tests.cpu import libraries
 
+pytestmark = pytest.mark.thorough
+
 HERE = Path(__file__).parent
 FILES = [
     str(HERE / f"test_{name}.py")
@@ -86,15 +88,12 @@ def passes(sanitizers: str, level: str, *, few: bool) -> None:
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
 
 
-@pytest.mark.parametrize(
-    ("sanitizers", "level"), [("address", BEST), pytest.param("thread", LEAST, marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize(("sanitizers", "level"), [("address", BEST), ("thread", LEAST)])
 def test_a_selection(sanitizers: str, level: str) -> None:
     """One sanitizer watches the best level and the other the least, so both vectors and plain loops are tested."""
     passes(sanitizers, level, few=True)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sanitizers", "level"),
     dict.fromkeys([("address,undefined", LEAST), ("address,undefined", BEST), ("thread", BEST)]),

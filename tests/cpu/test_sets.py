@@ -90,6 +90,7 @@ def test_keys(order: Order, equals: Equals, chance: random.Random) -> None:  # n
         assert found.tobytes() == b"".join(item.tobytes() for item in wanted), [len(run) for run in runs]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("equals", SETS)
 def test_keys_by_threads(equals: Equals, chance: random.Random) -> None:  # noqa: F811
     """Pieces of threads are cut inside groups of equal items, also of very long ones."""

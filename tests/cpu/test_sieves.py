@@ -104,6 +104,7 @@ def test_lines_that_stay_do_not_go_beyond_the_bound(library: Any, data: st.DataO
     assert count == len(items)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("dtype", KEYS)
 @pytest.mark.parametrize("descending", [False, True])
 def test_keys_that_stay_do_not_go_beyond_the_bound(

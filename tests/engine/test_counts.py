@@ -56,6 +56,7 @@ def expected(equals: Equals | None, runs: Sequence[Sequence[Any]]) -> list[tuple
 RULES = [None, Equals.FIRST, Equals.UNION, Equals.INTERSECT, Equals.DIFFERENCE, Equals.SYMMETRIC]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("equals", RULES)
 @pytest.mark.parametrize("dtype", ["int8", "uint16", ">i4", "int32", "uint64", "float16", "float64"])
 def test_numbers(equals: Equals | None, dtype: str, tmp_path: Path, write: Write, seed: int) -> None:

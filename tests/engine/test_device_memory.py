@@ -74,6 +74,7 @@ def merge(inputs: list[str], output: str, **options: Any) -> MergeReport:
     return run(merge_job(inputs, output, items, Resources(threads=3), **options))
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("output", ["out.i64", "/dev/fd"])
 @pytest.mark.parametrize("unique", [False, True])
 def test_chunks_shrink(

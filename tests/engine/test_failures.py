@@ -36,6 +36,7 @@ def left(folder: Path) -> list[str]:
     return sorted(name for name in os.listdir(folder) if name not in ("a.i32", "b.i32"))
 
 
+@pytest.mark.one_in(2)
 def test_a_file_size_limit(inputs: list[str], way: None, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
@@ -80,6 +81,7 @@ def test_a_closed_pipe_is_silent(inputs: list[str], tmp_path: Path) -> None:
     assert merge.returncode == 141
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals(inputs: list[str], way: None, tmp_path: Path, number: signal.Signals) -> None:
     output = tmp_path / "out.i32"
@@ -119,6 +121,7 @@ def test_after_sigkill_the_next_run_cleans_up(inputs: list[str], tmp_path: Path)
     assert left(tmp_path) == ["out.i32"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("moments", [5, pytest.param(100, marks=pytest.mark.thorough)])
 def test_sigkill_at_random_moments(
     inputs: list[str], way: None, tmp_path: Path, rng: np.random.Generator, moments: int
@@ -206,6 +209,7 @@ def test_a_read_error(inputs: list[str], tmp_path: Path, number: int) -> None:
     assert Path(output).read_bytes() == b"earlier"
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("change", ["shrinks", "changes", "loses an item"])
 def test_an_input_changes_while_it_is_read(inputs: list[str], way: None, tmp_path: Path, change: str) -> None:
     output = str(tmp_path / "out.i32")
@@ -238,6 +242,7 @@ def test_an_input_changes_while_it_is_read(inputs: list[str], way: None, tmp_pat
     assert Path(output).read_bytes() == b"earlier"
 
 
+@pytest.mark.thorough
 def test_two_thousand_files_within_256_descriptors(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     parts = np.sort(rng.integers(-(2**31), 2**31, (2000, 2000), np.int32), axis=1)

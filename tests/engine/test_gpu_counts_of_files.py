@@ -25,7 +25,6 @@ from gpumerge_cli.results.run import MergeReport
 from tests.engine.fake_gpu import FakeChecks, stand_in
 from tests.jobs_of import merge_job, sort_job
 from tests.linekeys import key_of
-from tests.pairs import one_of_each
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
@@ -89,6 +88,7 @@ def sorted_as_on_cpu(names: Sequence[str], folder: Path, count: Any, items: Item
     return report
 
 
+@pytest.mark.one_of_each
 @pytest.mark.usefixtures("small_pieces", "device")
 @pytest.mark.parametrize("spills", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float64"])
@@ -104,7 +104,9 @@ def test_sorts_of_numbers(dtype: str, spills: bool, write: Write, tmp_path: Path
 
 
 @pytest.mark.usefixtures("small_pieces", "device")
-@pytest.mark.parametrize(("count", "turn"), one_of_each(["ahead", "after", "apart"], range(4)))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("count", ["ahead", "after", "apart"])
+@pytest.mark.parametrize("turn", range(4))
 def test_sorts_of_lines(count: str, turn: int, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
     order = LINES[turn]
     end = bytes([order.terminator])
@@ -128,7 +130,9 @@ def test_sorts_of_records(kind: int, write: Write, tmp_path: Path, rng: np.rando
 
 
 @pytest.mark.usefixtures("small_chunks", "device")
-@pytest.mark.parametrize(("equals", "dtype"), one_of_each(RULES, ["int32", "uint8", "float64", "int16"]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("equals", RULES)
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float64", "int16"])
 def test_numbers(equals: Equals, dtype: str, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
     for inputs in (1, 2, 3, 20):
         runs = [np.sort(rng.integers(0, 110, 12_000 // inputs)).astype(dtype) for _ in range(inputs)]
@@ -149,7 +153,9 @@ RECORDS: list[tuple[int, int, Any]] = [(12, 2, 6), (8, 4, np.dtype(">f4")), (100
 
 
 @pytest.mark.usefixtures("small_chunks", "device")
-@pytest.mark.parametrize(("equals", "kind"), one_of_each(RULES, RECORDS))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("equals", RULES)
+@pytest.mark.parametrize("kind", RECORDS)
 def test_records(
     equals: Equals, kind: tuple[int, int, Any], write: Write, tmp_path: Path, rng: np.random.Generator
 ) -> None:
@@ -172,6 +178,7 @@ LINES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_of_each
 @pytest.mark.usefixtures("small_chunks", "device")
 @pytest.mark.parametrize(("equals", "count", "turn"), [
     (equals, count, (number + turn) % len(LINES))
@@ -193,6 +200,7 @@ def test_lines(
         same_as_on_cpu(names, tmp_path, equals, count, Items("text", lines=order))
 
 
+@pytest.mark.one_of_each
 @pytest.mark.usefixtures("small_chunks", "device")
 @pytest.mark.parametrize("count", ["ahead", "after"])
 @pytest.mark.parametrize("field", [b"%d", b'"a, %d"', b'"a\n%d"', b'%d"'])

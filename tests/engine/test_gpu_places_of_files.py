@@ -84,6 +84,7 @@ def test_merges_of_numbers(equals: Equals, write: Write, tmp_path: Path, rng: np
             same_as_on_cpu(names, tmp_path, equals, Items("raw", dtype), check=bool(rng.integers(2)))
 
 
+@pytest.mark.one_of_each
 @pytest.mark.usefixtures("small_pieces", "device")
 @pytest.mark.parametrize("spills", [False, True])
 @pytest.mark.parametrize("equals", RULES)
@@ -95,6 +96,7 @@ def test_sorts_of_numbers(equals: Equals, spills: bool, write: Write, tmp_path: 
             same_as_on_cpu(names, tmp_path, equals, Items("raw", "int32"), sorts=True, always_spill=spills)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.usefixtures("small_chunks", "device")
 @pytest.mark.parametrize("sorts", [False, True])
 @pytest.mark.parametrize("equals", RULES)

@@ -149,6 +149,7 @@ Those of 4, 8, 12 and 16 bytes with short keys move whole, the others as rows. S
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("small_chunks", "device")
 @pytest.mark.parametrize("turn", range(len(RECORDS)))
 def test_records(turn: int, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
@@ -189,6 +190,7 @@ def some_lines(rng: np.random.Generator, order: LineOrder, count: int, values: i
     return text.removesuffix(end) if rng.integers(2) else text
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("small_chunks", "device")
 @pytest.mark.parametrize("turn", range(len(LINES)))
 def test_lines(turn: int, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
@@ -203,6 +205,7 @@ def test_lines(turn: int, write: Write, tmp_path: Path, rng: np.random.Generator
             assert values == 2 or report.chunks > 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("small_chunks", "device")
 @pytest.mark.parametrize("equals", EVERY_SET)
 def test_any_number_of_files_of_lines(equals: Equals, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
@@ -254,6 +257,7 @@ def test_lines_of_many_tiles(turn: int, write: Write, tmp_path: Path, rng: np.ra
             same_as_on_cpu(names, tmp_path, EVERY_SET[turn], Items("text", lines=order), memory=memory)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("device")
 @pytest.mark.parametrize("equals", [Equals.UNION, Equals.INTERSECT, Equals.DISTINCT_SYMMETRIC])
 def test_chunks_of_many_tiles(equals: Equals, write: Write, tmp_path: Path, rng: np.random.Generator) -> None:
@@ -352,6 +356,7 @@ def test_every_kind_of_output(suffix: str, write: Write, tmp_path: Path, rng: np
 WORKSPACES = [Order.of("int32"), Order.lines(), Order.lines(LINES[2]), Order.records(33, 2, 20)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("order", WORKSPACES, ids=Order.describe)
 def test_workspaces_make_sets_in_turn(order: Order, device: GpuBackend, rng: np.random.Generator) -> None:
     """No work of a workspace shows in the next one."""

@@ -99,6 +99,7 @@ def disordered(rng: np.random.Generator, lines: int) -> list[bytes]:
     return run
 
 
+@pytest.mark.one_of_each
 @needs_sort
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("options", [[], ["-n"], ["-u"], ["-k1,1n", "-s"], ["-r"], ["-u", "-k1,1n"]], ids=" ".join)
@@ -127,6 +128,7 @@ def test_disorder_anywhere_gives_what_sort_gives(
         assert (folder / "out").read_bytes() == expected
 
 
+@pytest.mark.thorough
 @needs_sort
 @pytest.mark.parametrize("options", [["-S", "4M"], ["-n", "-S", "1M", "--parallel=2"]], ids=" ".join)
 def test_many_megabytes_to_a_stream(tmp_path: Path, rng: Any, options: list[str]) -> None:

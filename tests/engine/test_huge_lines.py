@@ -14,7 +14,6 @@ from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.cpu.workspace import CpuWorkspace
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cli import app as door
-from tests.pairs import one_of_each
 
 MB = 1_000_000
 
@@ -27,6 +26,7 @@ def written(path: Path, size: int) -> list[bytes]:
     return sorted(lines)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "options",
     [pytest.param([], marks=pytest.mark.thorough), ["-k2,2n"], ["-r", "-S", "8M", "--compress-program=builtin"]],
@@ -48,7 +48,8 @@ def test_lines_far_longer_than_a_chunk(backend: Backend, tmp_path: Path, options
     assert (tmp_path / "c").read_bytes() == expected
 
 
-@pytest.mark.parametrize(("options", "small"), one_of_each([["-S", "4M"], ["-S", "1G"]], [300_000, 0]))
+@pytest.mark.parametrize("options", [["-S", "1G"], pytest.param(["-S", "4M"], marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("small", [0, pytest.param(300_000, marks=pytest.mark.thorough)])
 def test_a_long_line_is_held_once_and_moved_once(
     tmp_path: Path, options: list[str], small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_merge_holds_a_long_line_once(tmp_path: Path, place: str) -> None:
     assert (tmp_path / "c").read_bytes() == b"".join(line + b"\n" for line in sorted([*runs[0], *runs[1]]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ordered", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_merge_to_a_stream_holds_a_long_line_once(tmp_path: Path, *, ordered: bool) -> None:
     """Whether it lies among lines in order, which are merged in chunks, or others."""
@@ -131,12 +133,14 @@ def merged_with_a_long_line(folder: Path, words: list[str], output: str, size: i
     return b"a\n" + b"m" * size + b"\nz\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", [["merge", "-q"], pytest.param(["sort", "--compressed"], marks=pytest.mark.thorough)])
 def test_a_compressed_output_holds_a_long_line_once(tmp_path: Path, words: list[str]) -> None:
     expected = merged_with_a_long_line(tmp_path, words, "c.gz", 100 * MB)
     assert gzip.decompress((tmp_path / "c.gz").read_bytes()) == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "words", [["sort", "-m", "-u"], pytest.param(["merge", "-q", "--unique"], marks=pytest.mark.thorough)]
 )

@@ -14,6 +14,7 @@ MB = 1 << 20
 _HUGE = 1 << 30
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("limit", [pytest.param([], marks=pytest.mark.thorough), ["-S50M"]])
 def test_a_merge_of_unsorted_lines_takes_little_memory(
     rng: np.random.Generator, tmp_path: Path, limit: list[str]
@@ -27,6 +28,7 @@ def test_a_merge_of_unsorted_lines_takes_little_memory(
     assert out.stat().st_size == sum(Path(name).stat().st_size for name in names)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("command", ["merge", "sort", "union", "check"])
 def test_no_items_of_a_huge_size_take_no_memory(tmp_path: Path, command: str) -> None:
     name, out = str(tmp_path / "a.npy"), tmp_path / "out.npy"
@@ -39,8 +41,8 @@ def test_no_items_of_a_huge_size_take_no_memory(tmp_path: Path, command: str) ->
 @pytest.mark.parametrize(
     "command",
     [
-        "merge",
         "sort",
+        pytest.param("merge", marks=pytest.mark.thorough),
         pytest.param("union", marks=pytest.mark.thorough),
         pytest.param("check", marks=pytest.mark.thorough),
     ],

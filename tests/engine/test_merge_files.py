@@ -81,6 +81,7 @@ def test_unchecked_inputs_out_of_order_come_out_whole(
     assert sorted(found) == sorted(line for run in lines for line in run)
 
 
+@pytest.mark.one_in(2)
 @settings(max_examples=40)
 @given(case=key_runs(most_runs=4))
 def test_any_keys(backend: Backend, tmp_path_factory: pytest.TempPathFactory, case: Any) -> None:

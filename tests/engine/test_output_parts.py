@@ -86,6 +86,7 @@ def both(
     return reports
 
 
+@pytest.mark.one_of_each
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("mapped", ["0", "1"])
 @pytest.mark.parametrize("unique", [False, True])
@@ -176,6 +177,7 @@ def test_each_part_of_csv_has_the_header(
         assert sum(part.items for part in report.parts) == 900
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("mapped", ["0", "1"])
 @pytest.mark.parametrize("spilled", SPILLED)
 def test_every_way_to_sort(
@@ -197,6 +199,7 @@ def test_every_way_to_sort(
     assert {part.items for part in report.parts} == {1285, 1286}
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("suffix", ["npy", "npy.gz"])
 @pytest.mark.parametrize(("item", "items"), [(12, 20_001), (12, 83_333), (18, 30_001)])
 def test_two_threads_sort_an_odd_number_of_records_to_two_parts(

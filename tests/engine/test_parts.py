@@ -66,6 +66,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workspace, "RECEIVED_BYTES", 1000)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("longest", [50, 5000])
 @pytest.mark.parametrize("options", [["--parallel=1"], ["--parallel=3"], ["-S1b"], ["-u"]])
 @pytest.mark.usefixtures("small_parts")

@@ -59,6 +59,7 @@ def sorts(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("equals", RULES)
 def test_numbers(equals: Equals, sorts: bool, small_chunks: None, tmp_path: Path, write: Write, seed: int) -> None:
     rng, chance = np.random.default_rng(seed), random.Random(seed)
@@ -82,6 +83,7 @@ def test_nans_and_zeros_are_equal(equals: Equals, sorts: bool, tmp_path: Path, w
     assert (tmp_path / "out.f64").read_bytes() == expected.tobytes()
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("equals", RULES)
 def test_lines_and_records(equals: Equals, sorts: bool, small_chunks: None, tmp_path: Path, seed: int) -> None:
     """Equal keys have other bytes behind them, which say the input and the place in it."""

@@ -102,6 +102,7 @@ def draw_lines(random_: random.Random, order: LineOrder, runs: int, most: int, l
     return found
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("few", [0, 3, 256])
 @pytest.mark.parametrize("name", ORDERS)
 def test_ranks_of_lines(

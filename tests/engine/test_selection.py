@@ -47,7 +47,7 @@ def check(cases: int, folder: Path, patch: pytest.MonkeyPatch) -> None:
 
 
 def test_heads_and_tails_are_those_of_the_sort(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(60, tmp_path, monkeypatch)
+    check(25, tmp_path, monkeypatch)
 
 
 @pytest.mark.thorough

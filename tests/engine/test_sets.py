@@ -26,11 +26,9 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.results.run import MergeReport
 from tests.jobs_of import merge_job
-from tests.pairs import one_of_each
 
 Write = Callable[[str, Any], str]
 ALL_SETS = [one for one in Equals if one.is_set]
-ROUNDS = int(os.environ.get("GPUMERGE_TEST_ROUNDS", "6"))
 TINY = 1 << 12  # bytes of memory, so that equal items lie across what would be chunks
 
 
@@ -88,11 +86,13 @@ DTYPES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("equals", "dtype"), one_of_each(ALL_SETS, DTYPES))
-def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write, seed: int) -> None:
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("equals", ALL_SETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers(equals: Equals, dtype: str, tmp_path: Path, write: Write, seed: int, rounds: int) -> None:
     print("seed", seed)
     rng, chance = np.random.default_rng(seed), random.Random(seed)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         descending = chance.random() < 0.4
         values = chance.choice([1, 3, 100])
         sizes = [chance.choice([0, 1, 40, 3000]) for _ in range(chance.randint(1, 5))]
@@ -123,13 +123,15 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize(("equals", "name"), one_of_each(ALL_SETS, list(LINES)))
-def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int) -> None:
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("equals", ALL_SETS)
+@pytest.mark.parametrize("name", list(LINES))
+def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int, rounds: int) -> None:
     print("seed", seed)
     chance, order = random.Random(seed), Order.lines(LINES[name])
     compare = Comparison(order)
     words = ["a", "A", "b", "bb" * 20, "Zebra", "07", "7", "7.0", "-3", "", "x" * 70 + "1", "x" * 70 + "2"]
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         runs = [
             sorted(
                 (
@@ -150,11 +152,13 @@ def test_lines(equals: Equals, name: str, tmp_path: Path, seed: int) -> None:
         assert (tmp_path / "out.txt").read_bytes() == wanted, list(map(len, runs))
 
 
-@pytest.mark.parametrize(("equals", "key"), one_of_each(ALL_SETS, [2, 12]))
-def test_records(equals: Equals, key: int, tmp_path: Path, seed: int) -> None:
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("equals", ALL_SETS)
+@pytest.mark.parametrize("key", [2, 12])
+def test_records(equals: Equals, key: int, tmp_path: Path, seed: int, rounds: int) -> None:
     print("seed", seed)
     chance = random.Random(seed)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         runs = [
             sorted(
                 (
@@ -184,6 +188,7 @@ def expected_records(runs: Sequence[Sequence[bytes]], key: int, equals: Equals) 
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SETS)
 def test_parts_and_npy(name: str, tmp_path: Path, write: Write, rng: np.random.Generator) -> None:
     runs = [np.sort(rng.integers(0, 300, 5000)).astype(np.int32) for _ in range(3)]

@@ -23,7 +23,6 @@ from gpumerge_cli.engine import local_sorts, run_files, spool
 from gpumerge_cli.native.chunks import CpuChunkWorker
 from gpumerge_cli.native.sources import Sources
 from tests.open_files import open_under
-from tests.pairs import one_of_each
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "gpumerge_cli", "sort", "--backend=cpu", "-S1M"]
@@ -95,6 +94,7 @@ def test_folders_without_room_are_found_out_first(place: Place, small: Path) -> 
     place.assert_untouched()
 
 
+@pytest.mark.thorough
 def test_a_folder_fills_up_in_the_midst(place: Place, small: Path) -> None:
     for more in ([], ["--compress-program=builtin"]):  # packed, it may fit, so that is tried
         done = run(*more, *place.arguments)
@@ -122,7 +122,10 @@ class _FullAfter:
         return os.pwrite(descriptor, data, position)
 
 
-@pytest.mark.parametrize(("number", "calls"), one_of_each([errno.ENOSPC, errno.EDQUOT, errno.EIO], [1, 2, 7]))
+@pytest.mark.one_in(3)
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize("calls", [1, 2, 7])
 @pytest.mark.parametrize("more", [[], ["--compress-program=builtin"]])
 def test_any_write_of_a_run_fails(
     place: Place,
@@ -178,6 +181,8 @@ def test_an_error_while_runs_are_merged(
     place.assert_untouched()
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("more", [[], ["--compress-program=builtin"]])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_it_is_stopped_at_random_moments(place: Place, number: signal.Signals, more: list[str], seed: int) -> None:
@@ -258,6 +263,7 @@ def test_a_program_that_packs_is_stopped_with_the_sort(place: Place, everyone: b
     place.assert_untouched()
 
 
+@pytest.mark.thorough
 def test_a_signal_while_nobody_reads(tmp_path: Path) -> None:
     """A sort at once, whose threads write to a full pipe, ends all the same: of files, too, that do not stay open."""
     (tmp_path / "a").write_text("".join(f"{number}\n" for number in range(20_000)))

@@ -64,6 +64,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_backend, "_LEAST_WHOLE_ROW", 0)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("spilled", SPILLED)
 @pytest.mark.parametrize("dtype", ["int32", ">i8", "float64", "uint8"])
 def test_keys(backend: Backend, rng: np.random.Generator, tmp_path: Path, dtype: str, spilled: dict[str, Any]) -> None:
@@ -182,6 +183,7 @@ def test_records_keep_the_order_of_equal_keys(
     assert result.tobytes() == array[np.argsort(array["key"], kind="stable")].tobytes()
 
 
+@pytest.mark.one_of_each
 @pytest.mark.skipif(shutil.which("sort") is None, reason="needs sort; install coreutils")
 @pytest.mark.parametrize("spilled", SPILLED)
 @pytest.mark.parametrize(

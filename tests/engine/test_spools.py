@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 DESCRIPTORS = 40
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("more", [pytest.param([], marks=pytest.mark.thorough), ["--compress-program=builtin"]])
 def test_hundreds_of_runs_within_few_descriptors(tmp_path: Path, seed: int, more: list[str]) -> None:
     numbers = random.Random(seed)

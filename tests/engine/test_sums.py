@@ -143,6 +143,7 @@ def check_counted(chance: random.Random) -> None:
 CHECKS = [check_lines, check_csv, check_json, check_counted]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("small", [False, True], ids=["", "small chunks"])
 def test_random_cases(check: object, small: bool, request: pytest.FixtureRequest) -> None:

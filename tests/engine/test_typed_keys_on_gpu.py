@@ -41,6 +41,7 @@ def lines_of(kind: str, chance: Random, bad: list[bytes]) -> list[bytes]:
     return [b"%d,%s" % (at % 5, text) for at, text in enumerate(made)]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kind", TYPED)
 @pytest.mark.parametrize("places", [("", "first"), ("first", "last"), ("last", "first")])
 @pytest.mark.usefixtures("device", "small_chunks")

@@ -78,6 +78,8 @@ def opened(name: str) -> BlockedInput:
     return file
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("way", PACKERS)
 @pytest.mark.parametrize("extra", [True, False])
 def test_any_bytes_of_blocks_that_are_cut_anywhere(
@@ -109,6 +111,7 @@ def test_any_bytes_of_blocks_that_are_cut_anywhere(
     assert BlockedInput._taken == BlockedInput._kept_bytes == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", PACKERS)
 def test_every_command_reads_them_without_a_copy(
     write: Write, tmp_path: Path, seed: int, way: str, small_chunks: None, no_copies: None
@@ -285,6 +288,8 @@ def changed(at: int, to: bytes) -> bytes:
     return data[:at] + to + data[at + len(to) :]
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize(
     ("data", "at", "what"),
     [

@@ -158,6 +158,7 @@ def test_text_and_empty(backend: Backend, write: Write, tmp_path: Path, suffix: 
     assert UNPACK[suffix]((tmp_path / f"none.txt{suffix}").read_bytes()) == b""
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("harm", ["cut", "changed", "not at all", "more"])
 def test_damage_is_named(write: Write, rng: np.random.Generator, tmp_path: Path, suffix: str, harm: str) -> None:
     whole = PACK[suffix](rng.integers(0, 9, 5000).tobytes())
@@ -180,6 +181,7 @@ def test_what_unpacks_to_half_an_item(write: Write) -> None:
         open_source(write("a.i64.gz", gzip.compress(b"12345")), layout("raw", np.dtype(np.int64)))
 
 
+@pytest.mark.one_in(3)
 def test_sizes_do_not_take_memory(write: Write, suffix: str) -> None:
     """A hundred megabytes of zeros, in a hundred kilobytes."""
     import resource

@@ -230,6 +230,7 @@ def test_a_write_that_fails_leaves_nothing(write: Write, tmp_path: Path) -> None
     assert b"no space" in ran.stderr.lower()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_kill_leaves_the_output_as_it_was(write: Write, tmp_path: Path, number: int, seed: int) -> None:
     lines = [b"%08d\n" % at for at in range(400_000)]

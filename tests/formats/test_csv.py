@@ -86,6 +86,7 @@ def taken_to_pieces(text: bytes) -> list[bytes]:
     return rows
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("block", [64, 1 << 18])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
 @given(text=files(), order=orders())
@@ -125,6 +126,7 @@ def test_sorts_and_their_keys_prefixes_agree(text: bytes, order: LineOrder, tmp_
     assert (tmp_path / "b.csv").read_bytes() == b"".join(line.split(b"\1", 1)[0] + b"\n" for line in expected)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("block", [8, 64, 1 << 20])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(text=files() | st.text('a",\n', max_size=30).map(str.encode))

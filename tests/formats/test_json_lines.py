@@ -94,6 +94,7 @@ KEYS: list[tuple[str, list[Key]]] = [
 ]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("nulls", ["", "first"])
 @pytest.mark.parametrize(("options", "keys"), KEYS)
 def test_commands_against_python(

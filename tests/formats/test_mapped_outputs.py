@@ -175,6 +175,7 @@ def test_a_lost_file_is_no_output(tmp_path: Path, forced: None, moment: str) -> 
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("handler", ["", "faulthandler.enable()", "signal.signal(signal.SIGBUS, signal.SIG_IGN)"])
 @pytest.mark.parametrize("cause", ["a page", "kill"])
 def test_other_bus_errors_end_as_ever(tmp_path: Path, handler: str, cause: str) -> None:
@@ -235,6 +236,7 @@ def files_of(write: Write, kind: str, rng: np.random.Generator) -> tuple[list[st
 KINDS = ["|u1", "<i2", ">i4", "<u8", "<f4", ">f8", "<f2", "lines", "records"]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("unique", [False, True])
 def test_the_same_bytes_either_way(

@@ -138,6 +138,7 @@ def test_a_file_system_without_room_ahead(number: int, tmp_path: Path, monkeypat
     assert (tmp_path / "out").read_bytes() == data.tobytes()
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("equals", [Equals.INTERSECT, Equals.SYMMETRIC, Equals.FIRST])
 @pytest.mark.parametrize("backwards", [False, True])
 def test_sets_of_files(equals: Equals, backwards: bool, calls: list[tuple[int, int]], tmp_path: Path) -> None:

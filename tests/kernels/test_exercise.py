@@ -24,6 +24,7 @@ from tests.kernels.exercise_calls import _BY_VALUES, _MANY_TILES, call_work, low
 from tests.reference import ReferenceBackend
 
 
+@pytest.mark.thorough
 def test_calls_are_right_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     numpys = SimpleNamespace(zeros=np.zeros, asarray=np.asarray, asnumpy=np.asarray)
     monkeypatch.setattr(exercise_calls, "cupy", numpys)
@@ -31,6 +32,7 @@ def test_calls_are_right_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None
         assert one() > 0, name
 
 
+@pytest.mark.thorough
 def test_the_work_is_right_by_the_reference(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     """Each kind of work has an oracle that the reference agrees with. Sets go through the GPU's workspace."""
     monkeypatch.setattr(exercise_calls, "call_work", list)

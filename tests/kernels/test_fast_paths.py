@@ -72,7 +72,7 @@ def cases(number: int, order: Order, rng: np.random.Generator) -> list[Case]:
 
 @pytest.mark.parametrize(
     ("floats", "narrow"),
-    [(FLOATS[:2], NARROW[::3]), pytest.param(FLOATS[2:], NARROW[1:3], marks=pytest.mark.thorough)],
+    [(FLOATS[:1], NARROW[:1]), pytest.param(FLOATS[1:], NARROW[1:], marks=pytest.mark.thorough)],
     ids=["some", "others"],
 )
 def test_fast_ways_give_what_slow_ones_give(

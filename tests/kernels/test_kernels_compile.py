@@ -9,6 +9,7 @@ import pytest
 from nvrtc import (
     ARCHITECTURES,
     EVERY_COMPARISON,
+    FEW,
     KEY_ORDERS,
     LEVELS,
     MERGES,
@@ -35,11 +36,11 @@ from gpumerge_cli.order import rules as lines
 from gpumerge_cli.order.key_kinds import KIND_OF
 from gpumerge_cli.order.kinds import KeyOrder, Order
 from gpumerge_cli.order.rules import NUL, LineKey, LineOrder
-from tests.pairs import one_of_each
 
 pytestmark = pytest.mark.usefixtures("quickly")
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("file", MERGES)
 @pytest.mark.parametrize("architecture", SOME)
 def test_every_architecture(architecture: int, file: str) -> None:
@@ -54,31 +55,39 @@ def test_every_key_order(order: Order) -> None:
         compile_for(90, file, compiler_options(order_macros(order)))
 
 
-@pytest.mark.parametrize(("order", "file"), one_of_each(KEY_ORDERS[::2], LEVELS[1:]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("order", KEY_ORDERS[::2])
+@pytest.mark.parametrize("file", LEVELS[1:])
 def test_every_kernel_for_keys(order: Order, file: str) -> None:
     compile_for(90, file, compiler_options(order_macros(order)))
 
 
 @pytest.mark.parametrize("architecture", ONE)
-def test_lines_on_every_architecture(architecture: int) -> None:
-    for order in (LineOrder(), EVERY_COMPARISON):
-        merges = MERGES if architecture == 75 and order.keys else ("merge_path.cu",)
-        for file in ("rows.cu", *merges):
-            compile_for(architecture, file, compiler_options(order_macros(Order.lines(order))))
+@pytest.mark.parametrize(
+    "order", [EVERY_COMPARISON, pytest.param(LineOrder(), marks=pytest.mark.thorough)], ids=["all", "bytes"]
+)
+def test_lines_on_every_architecture(architecture: int, order: LineOrder) -> None:
+    merges = MERGES if architecture == 75 and order.keys else ("merge_path.cu",)
+    for file in ("rows.cu", *merges):
+        compile_for(architecture, file, compiler_options(order_macros(Order.lines(order))))
 
 
 @pytest.mark.parametrize("order", ordered(KEY_ORDERS))
-def test_searches_in_arrays(order: Order) -> None:
-    for architecture in (75, 90, 120):
-        for file in ("select.cu", "groups.cu"):
-            compile_for(architecture, file, compiler_options(order_macros(order)))
+@pytest.mark.parametrize(
+    "architecture", [at if at == 90 else pytest.param(at, marks=pytest.mark.thorough) for at in FEW]
+)
+def test_searches_in_arrays(order: Order, architecture: int) -> None:
+    for file in ("select.cu", "groups.cu"):
+        compile_for(architecture, file, compiler_options(order_macros(order)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("architecture", SOME)
 def test_text_on_every_architecture(architecture: int) -> None:
     compile_for(architecture, "text.cu", compiler_options(text_macros()))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "comparison",
     [kind if at % 8 == 0 else pytest.param(kind, marks=pytest.mark.thorough) for at, kind in enumerate(KIND_OF)],
@@ -120,12 +129,14 @@ def test_every_record_order(order: Order) -> None:
         compile_for(90, file, compiler_options(order_macros(order)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("architecture", SOME)
 def test_records_on_every_architecture(architecture: int) -> None:
     for order in filter(moves_rows, RECORD_ORDERS[:6:2]):
         compile_for(architecture, "rows.cu", compiler_options(order_macros(order)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("block", "items"), [(1, 1), (2, 2), (3, 64), (1024, 1)])
 def test_odd_path_shapes(block: int, items: int) -> None:
     policy = LaunchPolicy("path", block, items, block * items)
@@ -136,11 +147,14 @@ FAN_IN_ORDERS = [KeyOrder("int", 4), KeyOrder("uint", 1), Order.records(12, 0, 8
 
 
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)
-@pytest.mark.parametrize(("order", "transfer"), one_of_each(FAN_IN_ORDERS, ["bulk", "vector"]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("order", FAN_IN_ORDERS)
+@pytest.mark.parametrize("transfer", ["bulk", "vector"])
 def test_every_fan_in(order: Order, fan_in: int, transfer: Transfer) -> None:
     fan_in_compiles(order, fan_in, transfer)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fan_in", [at if at == 16 else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS])
 @pytest.mark.parametrize("transfer", ["bulk", pytest.param("vector", marks=pytest.mark.thorough)])
 def test_lines_of_every_fan_in(fan_in: int, transfer: Transfer) -> None:
@@ -154,11 +168,13 @@ def fan_in_compiles(order: Order, fan_in: int, transfer: Transfer) -> None:
     compile_for(architecture, "partition.cu", compiler_options((*order_macros(order), *run_macros(fan_in))))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)
 def test_levels_of_every_fan_in(fan_in: int) -> None:
     levels_compile(KeyOrder("uint", 8), fan_in)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fan_in", [at if at == 16 else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS])
 def test_levels_of_lines_of_every_fan_in(fan_in: int) -> None:
     levels_compile(Order.lines(), fan_in)
@@ -172,12 +188,16 @@ def levels_compile(order: Order, fan_in: int) -> None:
     compile_for(90, "partition.cu", options)
 
 
-@pytest.mark.parametrize(("architecture", "fan_in"), one_of_each(ARCHITECTURES[::3], FAN_INS))
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("architecture", ARCHITECTURES[::3])
+@pytest.mark.parametrize("fan_in", FAN_INS)
 def test_merges_by_values(architecture: int, fan_in: int) -> None:
     for order in (KeyOrder("uint", 1), KeyOrder("int", 2), KeyOrder("int", 1, True)):
         compile_for(architecture, "merge_values.cu", compiler_options((*order_macros(order), *run_macros(fan_in))))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("architecture", [90, 100, 120])
 def test_bulk_copies_on_every_device_that_has_them(architecture: int) -> None:
     compile_for(architecture, "merge_path.cu", ("-DKEY_BITS=32", "-DBULK=1"))

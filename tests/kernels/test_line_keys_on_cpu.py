@@ -73,6 +73,7 @@ def test_keys_with_nulls_and_invalid_values_do_so_too(program: Program, data: st
     passes(program, [each for order in orders for each in drawn_cases(data, order)])
 
 
+@pytest.mark.thorough
 @settings(max_examples=EXAMPLES)
 @given(st.data())
 def test_code_for_some_comparisons_does_as_code_for_all(narrow: tuple[str, Program], data: st.DataObject) -> None:

@@ -73,10 +73,15 @@ def sample_case(number: int, order: KeyOrder, items: Any, samples: int) -> Case:
     return Case(number, "sort", items.tobytes(), b"", wanted.tobytes(), len(items), samples, tile=0)
 
 
-def test_bounds_and_samples(tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator) -> None:
-    program = Program(VARIANTS, "address", tmp_path_factory.mktemp("selects"))
+@pytest.mark.parametrize(
+    "variants", [VARIANTS[::3], pytest.param(VARIANTS, marks=pytest.mark.thorough)], ids=["some", "all"]
+)
+def test_bounds_and_samples(
+    variants: list[Selects], tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator
+) -> None:
+    program = Program(variants, "address", tmp_path_factory.mktemp("selects"))
     cases = []
-    for number, variant in enumerate(VARIANTS):
+    for number, variant in enumerate(variants):
         assert isinstance(variant.order, KeyOrder)
         for count in (0, 1, 2, 15, 16, 17, 100, 1025, 9000):
             cases += [case(number, variant.order, drawn(variant.order, count, rng), rng) for _ in range(4)]

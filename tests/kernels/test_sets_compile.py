@@ -18,7 +18,6 @@ from gpumerge_cli.backends.gpu.walks import CUT_FOR_WALKS, macros_of_walk
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import KeyOrder, Order
-from tests.pairs import one_of_each
 
 pytestmark = pytest.mark.usefixtures("quickly")
 
@@ -31,7 +30,9 @@ def walks_compile(architecture: int, order: Order, equals: Equals) -> None:
     compile_for(architecture, "walk.cu", compiler_options((*comparison_macros(order), *walking)))
 
 
-@pytest.mark.parametrize(("order", "equals"), one_of_each(KEY_ORDERS[::4], EVERY_SET[::2]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("order", KEY_ORDERS[::4])
+@pytest.mark.parametrize("equals", EVERY_SET[::2])
 def test_sets_of_every_key(order: Order, equals: Equals) -> None:
     walks_compile(90, order, equals)
 
@@ -43,9 +44,9 @@ def test_sets_of_records(order: Order) -> None:
     walks_compile(90, order, EVERY_SET[order.item_bytes % 3])
 
 
-@pytest.mark.parametrize(
-    ("architecture", "order"), one_of_each(FEW, [KeyOrder("uint", 1), KeyOrder("int", 4, True), KeyOrder("float", 8)])
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("architecture", FEW)
+@pytest.mark.parametrize("order", [KeyOrder("uint", 1), KeyOrder("int", 4, True), KeyOrder("float", 8)])
 def test_sets_on_every_architecture(architecture: int, order: Order) -> None:
     walks_compile(architecture, order, EVERY_SET[architecture % len(EVERY_SET)])
 
@@ -53,7 +54,9 @@ def test_sets_on_every_architecture(architecture: int, order: Order) -> None:
 ROWS = [Order.lines(EVERY_COMPARISON), Order.lines(), RECORD_ORDERS[0], RECORD_ORDERS[-2]]
 
 
-@pytest.mark.parametrize(("architecture", "order"), one_of_each(FEW, ROWS))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("architecture", FEW)
+@pytest.mark.parametrize("order", ROWS)
 def test_sets_of_rows(architecture: int, order: Order) -> None:
     walks_compile(architecture, order, EVERY_SET[(architecture + order.item_bytes) % len(EVERY_SET)])
 
@@ -72,7 +75,9 @@ def test_sets_of_all_rows(order: Order) -> None:
         walks_compile(90, order, equals)
 
 
-@pytest.mark.parametrize(("architecture", "pair"), one_of_each(FEW, [("uint8", 2), ("int32", 12), ("float64", 8)]))
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("architecture", FEW)
+@pytest.mark.parametrize("pair", [("uint8", 2), ("int32", 12), ("float64", 8)])
 def test_sets_with_values(architecture: int, pair: tuple[str, int]) -> None:
     key, value = pair
     columns = Columns(Order.of(key), 2, value)

@@ -33,7 +33,6 @@ from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.kinds import KeyOrder, Order
-from tests.pairs import one_of_each
 
 pytestmark = pytest.mark.usefixtures("quickly")
 
@@ -53,10 +52,9 @@ def test_sorts_of_every_order(order: Order) -> None:
     compile_for(75, "sort_serial.cu", (*compiler_options(comparison_macros(order)), "-DBATCHED=1"))
 
 
-@pytest.mark.parametrize(
-    ("architecture", "order"),
-    one_of_each((75, 90, 120), [KeyOrder("uint", 4), KeyOrder("float", 8), Order.records(12, 0, 8)]),
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("architecture", [75, 90, 120])
+@pytest.mark.parametrize("order", [KeyOrder("uint", 4), KeyOrder("float", 8), Order.records(12, 0, 8)])
 def test_sorts_on_some_architectures(architecture: int, order: Order) -> None:
     compile_for(architecture, "sort_tile.cu", sort_options(order, architecture))
     for file in (*LEVELS, "sort_serial.cu"):
@@ -99,17 +97,19 @@ def test_digits_of_every_order(order: Order) -> None:
     digits_compile(90, order)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize(
-    ("order", "value_bytes"),
-    one_of_each([KeyOrder("uint", 1), KeyOrder("float", 2, True), KeyOrder("int", 4), KeyOrder("float", 8)], [4, 8]),
+    "order", [KeyOrder("uint", 1), KeyOrder("float", 2, True), KeyOrder("int", 4), KeyOrder("float", 8)]
 )
+@pytest.mark.parametrize("value_bytes", [4, 8])
 def test_digits_of_pairs(order: Order, value_bytes: int) -> None:
     digits_compile(90, pair_order(order, value_bytes), pairs=True)
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("architecture", FEW)
 @pytest.mark.parametrize(
-    ("architecture", "order"),
-    one_of_each(FEW, [KeyOrder("uint", 4), KeyOrder("float", 8), Order.records(12, 0, 8), Order.records(33, 0, 8)]),
+    "order", [KeyOrder("uint", 4), KeyOrder("float", 8), Order.records(12, 0, 8), Order.records(33, 0, 8)]
 )
 def test_digits_on_every_architecture(architecture: int, order: Order) -> None:
     digits_compile(architecture, order, wide=architecture % 2 == 0)
@@ -122,9 +122,9 @@ def test_rows_of_keys_and_small_records(order: Order) -> None:
     compile_for(75, "rows.cu", compiler_options(row_macros(order)))
 
 
-@pytest.mark.parametrize(
-    ("architecture", "columns"), one_of_each(FEW, [("uint8", 2, 0), ("int32", 0, 0), ("float64", 0, 16)])
-)
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("architecture", FEW)
+@pytest.mark.parametrize("columns", [("uint8", 2, 0), ("int32", 0, 0), ("float64", 0, 16)])
 def test_columns(architecture: int, columns: tuple[str, int, int]) -> None:
     key, value, unit = columns
     keys = Order.of(key)
@@ -142,10 +142,9 @@ def test_columns(architecture: int, columns: tuple[str, int, int]) -> None:
     compile_for(architecture, "partition.cu", of_columns(launch.fan_in, run_macros(launch.fan_in)))
 
 
-@pytest.mark.parametrize(
-    ("architecture", "columns"),
-    one_of_each([one for one in FEW if one >= 90], [("int32", 4), ("float64", 8), ("uint64", 1), ("float32", 2)]),
-)
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("architecture", [one for one in FEW if one >= 90])
+@pytest.mark.parametrize("columns", [("int32", 4), ("float64", 8), ("uint64", 1), ("float32", 2)])
 def test_columns_that_stay_apart(architecture: int, columns: tuple[str, int]) -> None:
     key, value = columns
     along = Columns(Order.of(key), 2, value)
@@ -170,18 +169,16 @@ def test_ranks_of_every_key(order: Order) -> None:
     ranks_compile(90, order)
 
 
-@pytest.mark.parametrize(
-    ("architecture", "order"),
-    one_of_each(ARCHITECTURES, [KeyOrder("uint", 1), KeyOrder("int", 8, True), KeyOrder("float", 4)]),
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("order", [KeyOrder("uint", 1), KeyOrder("int", 8, True), KeyOrder("float", 4)])
 def test_ranks_on_every_architecture(architecture: int, order: Order) -> None:
     ranks_compile(architecture, order)
 
 
-@pytest.mark.parametrize(
-    ("architecture", "columns"),
-    one_of_each(FEW, [("uint8", 2), ("int32", 4), ("float64", 8), ("int64", None), ("float32", 12)]),
-)
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("architecture", FEW)
+@pytest.mark.parametrize("columns", [("uint8", 2), ("int32", 4), ("float64", 8), ("int64", None), ("float32", 12)])
 def test_ranks_of_columns(architecture: int, columns: tuple[str, int | None]) -> None:
     along = Columns(Order.of(columns[0]), 1, columns[1])
     ranks_compile(architecture, along.order, along.macros(reads=True, writes=True))

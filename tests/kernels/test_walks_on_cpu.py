@@ -201,6 +201,7 @@ def test_sets_without_a_race(raced: Program) -> None:
     passes(raced, list(cases(raced, step=8)) + rows)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("tiles", "blind", "usual"),
     [

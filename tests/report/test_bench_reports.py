@@ -304,6 +304,7 @@ class TestFigures:
         folder.mkdir(exist_ok=True)
         return draw(reports, str(folder))
 
+    @pytest.mark.thorough
     def test_every_figure_is_drawn_the_same_each_time_and_says_which_panels_are_left_out(self, tmp_path: Path) -> None:
         told, again = (self.draw(tmp_path / folder, MANY) for folder in ("a", "b"))
         assert len(told) == len(again) == 5
@@ -370,10 +371,12 @@ class TestFigures:
         more = [*rows, *(replace(row(f"{name}!", 1), role="kernel") for name in names)]
         assert len(self.draw(tmp_path, report(*more, row("cccl", 2)))) == 5
 
+    @pytest.mark.thorough
     def test_dollar_signs_in_names_are_drawn_as_they_are(self, tmp_path: Path) -> None:
         odd = replace(MANY, device=r"a$\b$", rows=tuple(replace(one, shape=r"$\x$", name="$^$") for one in MANY.rows))
         assert len(self.draw(tmp_path, odd)) == 5
 
+    @pytest.mark.thorough
     def test_numbers_touch_no_other_bar_and_stay_within_the_axes(self) -> None:
         from gpumerge_cli.report import figure
 
@@ -415,6 +418,7 @@ class TestFigures:
         with pytest.raises(GpumergeError, match="several devices"):
             self.draw(tmp_path, MANY, replace(MANY, device="another"))
 
+    @pytest.mark.thorough
     def test_two_backends_go_to_one_folder(self, tmp_path: Path) -> None:
         ladder = report(row("basic", 4), row("path", 1), row("cccl", 2))
         self.draw(tmp_path, ladder, replace(ladder, backend="cpu"))

@@ -28,6 +28,7 @@ def _told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> str:
     return told
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -104,6 +105,7 @@ def test_a_password_of_a_configuration_file_is_not_shown(
     assert SECRET not in told
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("access", "secret", "token", "told"),
     [

@@ -14,6 +14,7 @@ from tests.stores.lying_store import ENDLESS, Lying
 pytestmark = pytest.mark.usefixtures("two_tries")
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
 @pytest.mark.parametrize("lie", ["no end", "far end"])
 def test_an_answer_without_end_is_not_read_on(
@@ -28,6 +29,7 @@ def test_an_answer_without_end_is_not_read_on(
     assert not Path("out.txt").exists()
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kind", ["GET", "POST uploads", "PUT part", "POST complete"])
 @pytest.mark.parametrize("lie", ["no end", "far end", "endless error"])
 def test_no_answer_of_a_store_without_end_is_read_on(
@@ -41,6 +43,8 @@ def test_no_answer_of_a_store_without_end_is_read_on(
     assert lying.given < ENDLESS // 2
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("scheme", ["s3", "gs"])
 @pytest.mark.parametrize("lie", ["elsewhere", "word", "below 0", "long text"])
 def test_an_answer_that_makes_no_sense_is_one_line(
@@ -56,6 +60,8 @@ def test_an_answer_that_makes_no_sense_is_one_line(
         assert f": the store at {lying.address} gives an answer that makes no sense (" in err
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kind", ["GET", "POST uploads", "PUT part", "POST complete"])
 @pytest.mark.parametrize("lie", ["elsewhere", "long text"])
 def test_no_text_of_a_store_is_shown_in_any_length(

@@ -31,6 +31,7 @@ def _lie(kind: str, headers: dict[str, str], data: bytes) -> tuple[int, dict[str
     return 0, given, data
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("kind", "told"),
     [("range", "the store answered with a range other"), ("tag", "the object changed"), ("length", "the store gave ")],
@@ -100,6 +101,8 @@ def test_uploads_that_lost_answers_began_are_dropped(bucket: Bucket, proxy: Prox
     assert [one["UploadId"] for one in bucket.uploads] == [older]
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("lie", ["no xml", "cut xml", "no id"])
 @pytest.mark.parametrize("page", [1, 2, 1000])
 def test_uploads_that_half_an_answer_began_are_dropped(
@@ -122,6 +125,7 @@ def test_a_list_of_uploads_without_end_is_told(lying: Lying, caplog: pytest.LogC
     assert "unfinished uploads of it may stay (the store's list of uploads has no end)" in caplog.text
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("scheme", ["s3", "gs"])
 def test_a_complete_whose_answer_is_cut(lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str) -> None:
     """The line tells that the new object is there: for S3 for certain, and elsewhere as far as its size tells."""
@@ -134,6 +138,8 @@ def test_a_complete_whose_answer_is_cut(lying: Lying, capsys: pytest.CaptureFixt
         assert re.search(f"is in place all the same|may be the new one.*{len(LINES)} bytes", told)
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("scheme", ["s3", "gs"])
 @pytest.mark.parametrize("before", [None, b"before\n"])
 @pytest.mark.parametrize("lines", [LINES, b""])
@@ -151,6 +157,7 @@ def test_answers_of_the_end_of_an_upload_are_lost(
     assert re.search(f"(is in place all the same|may be the new one) .{len(lines)} bytes", told), told
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("scheme", ["s3", "gs"])
 def test_an_end_without_effect_is_told(lying: Lying, capsys: pytest.CaptureFixture[str], scheme: str) -> None:
     lying.forced = {"POST complete": "busy"}
@@ -165,6 +172,8 @@ def test_an_end_without_effect_is_told(lying: Lying, capsys: pytest.CaptureFixtu
     assert not lying.uploads
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("scheme", ["s3", "gs", "http"])
 @pytest.mark.parametrize(
     ("lie", "told"),
@@ -206,5 +215,6 @@ def test_a_store_without_tags(lying: Lying, capsys: pytest.CaptureFixture[str], 
     assert "the object changed while it was read" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_stores_that_lie_are_found_out(capsys: pytest.CaptureFixture[str], seed: int) -> None:
     assert fuzz_stores.main(["--cases", "60", "--seed", str(seed)]) == 0, capsys.readouterr().out

@@ -89,6 +89,7 @@ def _inputs(bucket: Bucket, suffix: str, sort: bool, number: int = 2) -> tuple[s
 ITEMS = {".npy": Items(), ".txt": Items(header_lines=1), ".bin": Items("raw", ">i4")}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("suffix", "unique", "parts"),
     [
@@ -130,6 +131,8 @@ def test_bytes_are_those_of_one_machine(
         assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("sort", [False, True], ids=["merge", "sort"])
 @pytest.mark.parametrize("parts", [None, 2])
 def test_objects_of_one_small_part_are_whole(bucket: Bucket, sort: bool, parts: int | None, tmp_path: Path) -> None:
@@ -180,6 +183,7 @@ def test_a_task_that_fails_leaves_no_upload(bucket: Bucket, monkeypatch: pytest.
     assert not bucket.uploads
 
 
+@pytest.mark.thorough
 def test_a_part_that_comes_after_the_abort_is_dropped(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """S3 keeps parts that were on their way while an upload was aborted, and then the upload."""
     names, done, abort = _inputs(bucket, ".npy", False), Troubled._do, Multipart.abort
@@ -237,6 +241,7 @@ def test_compressed_objects_are_not_written(bucket: Bucket) -> None:
     assert not bucket.uploads
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 def test_signals_leave_no_upload(bucket: Bucket, proxy: Proxy, number: int) -> None:
     keys = np.arange(5 << 20, dtype=np.int32)
@@ -270,6 +275,7 @@ def processes(endpoint: str) -> Iterator[Connection]:
             yield found
 
 
+@pytest.mark.thorough
 def test_workers_that_are_killed_leave_the_right_object(
     bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -290,6 +296,7 @@ def test_workers_that_are_killed_leave_the_right_object(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("fails", [False, True])
 def test_workers_cut_objects(
     fails: bool, bucket: Bucket, processes: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int

@@ -27,7 +27,6 @@ from gpumerge_cli.formats.stores.base import StoreError
 from gpumerge_cli.formats.stores.s3_multipart import Multipart
 from tests.bgzf import blocks_of, in_blocks
 from tests.jobs_of import merge_job
-from tests.pairs import one_of_each
 from tests.seeds import given_or_random_seed
 from tests.stores.conftest import PART, SECRET, Bucket
 
@@ -83,7 +82,10 @@ OPTIONS = {
 NAMES = {"gz": "txt.gz", "rec": "bin", "be": "bin"}
 
 
-@pytest.mark.parametrize(("kind", "unique"), one_of_each(list(OPTIONS), [False, True]))
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("kind", list(OPTIONS))
+@pytest.mark.parametrize("unique", [False, True])
 def test_bytes_are_those_of_files(bucket: Bucket, kind: str, unique: bool) -> None:
     print(f"seed {SEED}")
     rng = np.random.default_rng(SEED)
@@ -182,6 +184,7 @@ def test_any_process_can_send_a_part(bucket: Bucket) -> None:
     assert bucket.get("out") == b"A" * PART + b"B" * PART + b"z"
 
 
+@pytest.mark.thorough
 def test_the_end_of_an_upload_may_be_asked_for_twice(bucket: Bucket) -> None:
     begun = Multipart.begun(bucket.name, "out")
     tags = {0: begun.send(0, b"A" * PART)}
@@ -205,6 +208,7 @@ def test_shipments_name_urls_as_they_are_opened(bucket: Bucket) -> None:
         assert [source.item_at(0) for source in again.sources] == [b"b", b"a"]
 
 
+@pytest.mark.thorough
 def test_an_upload_that_cannot_be_dropped_is_told(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -32,6 +32,7 @@ from tests.jobs_of import merge_job, sort_job, with_resources
 from tests.stores.conftest import Bucket
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unique", [False, True], ids=["all", "unique"])
 def test_inputs_by_url(bucket: Bucket, unique: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
@@ -126,6 +127,7 @@ def test_compressed_objects(bucket: Bucket, tmp_path: Path, rng: np.random.Gener
     assert os.listdir(tmp_path) == ["out.i32"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("sort", [False, True], ids=["merge", "sort"])
 def test_objects_of_json_lines(bucket: Bucket, sort: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)
@@ -143,6 +145,7 @@ def test_objects_of_json_lines(bucket: Bucket, sort: bool, tmp_path: Path, monke
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("sort", [False, True], ids=["merge", "sort"])
 def test_objects_of_tables(bucket: Bucket, sort: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "_LEAST_PIECE", 1 << 12)

@@ -37,6 +37,7 @@ def _inputs(bucket: Bucket, count: int = 3000) -> tuple[list[str], bytes]:
     return urls, "".join(lines).encode()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", [["merge", "-q"], ["sort"]])
 def test_faults_that_pass_are_retried(bucket: Bucket, proxy: Proxy, words: list[str], seed: int) -> None:
     urls, merged = _inputs(bucket)
@@ -55,6 +56,8 @@ def _refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) ->
     assert SECRET not in err
 
 
+@pytest.mark.one_in(2)
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("method", ["PUT", "POST"])
 @pytest.mark.parametrize(
     ("status", "told"), [(503, "the store answered SlowDown 2 times; try later"), (403, "access is denied; check the")]
@@ -89,6 +92,7 @@ def test_a_store_that_stops_to_give(
     assert not bucket.uploads
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tries", [1, 7])
 def test_answers_that_break_off(
     tries: int, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -143,6 +147,7 @@ def test_an_object_that_changes(bucket: Bucket, proxy: Proxy, capsys: pytest.Cap
     assert not bucket.uploads
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", [["merge"], ["sort"], ["sort", "-S", "200K"]])
 def test_bad_data_leave_no_upload(bucket: Bucket, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     """Disorder at the end of an input, or a byte too many, is met when parts have been sent."""
@@ -214,6 +219,7 @@ def test_without_the_extra(
     _refused(["merge", url], f"{url}: {library}, which reaches such stores, is not installed; pip install", capsys)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("number", "awaited"), [(signal.SIGINT, "PUT"), (signal.SIGTERM, "PUT"), (2, "POST"), (2, "DELETE")]
 )

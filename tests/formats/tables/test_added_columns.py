@@ -49,6 +49,7 @@ def with_first(table: pa.Table, title: str, values: Sequence[str]) -> pa.Table:
     return table.add_column(0, field, pa.array(values, pa.string()))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_sources_of_random_tables(suffix: str, tmp_path: Path, seed: int) -> None:
     """Of every type, with nulls and NaN, both ways; sorts in memory and beyond it."""
@@ -153,6 +154,7 @@ def test_sets_with_sources_and_counts(command: str, two: Two, tmp_path: Path) ->
     assert [one for part in parts for one in part] == expected
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("hidden", [(), ("-1",), ("-2",), ("-3",), ("-1", "-3")])
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".arrows"])
 def test_compare(
@@ -197,10 +199,11 @@ def test_compare_as_text(two: Two, tmp_path: Path) -> None:
     assert [(line["found_in"], str(line["row"])) for line in lines] == expected
 
 
-def test_equal_rows_of_every_random_table(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("cases", [1, pytest.param(10, marks=pytest.mark.thorough)])
+def test_equal_rows_of_every_random_table(cases: int, tmp_path: Path, seed: int) -> None:
     """The numbers of compare agree with those of its sets."""
     rng = random.Random(seed)
-    for case in range(3):
+    for case in range(cases):
         drawn = Drawn(rng, ".parquet")
         names = tuple(sorted_file(drawn, rng.choice([0, 30, 300]), tmp_path / f"{case}-{at}") for at in range(2))
         out, items = str(tmp_path / f"o{case}.parquet"), by(*drawn.fields)
@@ -258,6 +261,7 @@ def test_names_that_are_not_utf8(suffix: str, tmp_path: Path, capsys: pytest.Cap
         assert f"; {way_out}" in found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_many_groups(threads: str, tmp_path: Path) -> None:
     """Pieces are gathered by several threads, and numbers stay with their rows."""

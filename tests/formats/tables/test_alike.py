@@ -48,6 +48,7 @@ def as_type(values: Any, type: Any) -> Any:
     return pa.DictionaryArray.from_arrays(encoded.indices.cast(type.index_type), encoded.dictionary)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("types", [TEXTS, BYTES])
 def test_texts_of_all_forms(types: Any, suffix: str, tmp_path: Path) -> None:

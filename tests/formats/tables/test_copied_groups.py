@@ -129,6 +129,7 @@ KINDS = {
 }
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("options", ["", ":r", "nulls", ",row", ",row:r"])
 def test_random_files(kind: str, options: str, seed: int, tmp_path: Path) -> None:
@@ -244,6 +245,7 @@ def test_no_check_trusts_exact_statistics_alone(kind: Any, change: Any, reads: b
 NAN = float("nan")
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
 @pytest.mark.parametrize(
     ("order", "low", "high"),
@@ -289,6 +291,7 @@ def test_a_group_is_copied_a_few_bytes_at_a_time(tmp_path: Path, monkeypatch: py
     assert data_of(merged(tmp_path, "--field", "key", a)) == data_of(a)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("case", range(25))
 def test_a_check_by_groups_says_what_one_by_rows_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], case: int, seed: int

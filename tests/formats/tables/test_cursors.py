@@ -37,9 +37,10 @@ def asked(rng: random.Random, rows: int) -> list[Any]:
     return pieces
 
 
-def test_random_threads(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("cases", [5, pytest.param(50, marks=pytest.mark.thorough)])
+def test_random_threads(cases: int, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
-    for case in range(25):
+    for case in range(cases):
         rows, suffix = rng.choice([1, 50, 3000]), rng.choice([".parquet", ".parquet", ".arrow", ".arrows"])
         name = str(tmp_path / f"{case}{suffix}")
         made = pa.table({"id": range(rows), "x": [str(row) * (row % 7) for row in range(rows)]})
@@ -116,7 +117,8 @@ def test_no_room_ahead(tmp_path: Path) -> None:
         assert taker._lane_ahead(busy) is None
 
 
-def test_spans_make_the_same_items(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("cases", [2, pytest.param(15, marks=pytest.mark.thorough)])
+def test_spans_make_the_same_items(cases: int, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys that several threads decode give the output of those that one decodes."""
     rng = random.Random(seed)
     used: list[Any] = []
@@ -127,7 +129,7 @@ def test_spans_make_the_same_items(tmp_path: Path, seed: int, monkeypatch: pytes
         return write(*args)
 
     monkeypatch.setattr(row_sources.os, "cpu_count", lambda: 8)
-    for case in range(8):
+    for case in range(cases):
         drawn = Drawn(rng, ".parquet")
         tables = [drawn.ordered(drawn.table(rng.choice([0, 30, 500]))) for _ in range(2)]
         names = []

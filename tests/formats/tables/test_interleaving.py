@@ -83,6 +83,7 @@ def test_native_integers_say_their_values(type: Any, reverse: bool, seed: int) -
     assert values_of_uint64(column, uint64_images(column, array)).equals(array)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", range(20))
 def test_keys_that_items_state_are_those_of_the_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: int, seed: int

@@ -59,6 +59,7 @@ def keys_of(drawn: Drawn, table: pa.Table, side: int) -> list[tuple[list[Any], b
     ]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("kind", JOIN_TYPES)
 def test_all_types_of_keys(kind: str, suffix: str, tmp_path: Path, seed: int) -> None:
@@ -272,6 +273,7 @@ def test_pipes_and_an_input_that_is_the_output(two: tuple[str, str], tmp_path: P
     assert pq.read_table(two[0]).num_rows == 4
 
 
+@pytest.mark.thorough
 def test_many_equal_keys_and_large_values_take_bounded_memory(tmp_path: Path) -> None:
     """Pairs of 100 x 2,000 rows, and one row of 2 MB that has 300 partners: 600 MB of values."""
     group, large = 100, "x" * (2 << 20)

@@ -112,7 +112,7 @@ def test_a_missing_column(tmp_path: Path) -> None:
         ChunkReader(split(out.getvalue())[0])(0, 1)
 
 
-@pytest.mark.parametrize("cases", [100, pytest.param(4_000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("cases", [20, pytest.param(4_000, marks=pytest.mark.thorough)])
 def test_damaged_files(cases: int, seed: int) -> None:
     """In a process of its own, which a fault may end. The usual cases are the same each time."""
     drawn = seed if cases > 100 else 1

@@ -39,6 +39,7 @@ def table_in(name: str) -> tuple[Any, Table]:
     return file, ParquetTable(file) if name.endswith(".parquet") else arrow_table(file)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_random_tables(suffix: str, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)

@@ -106,6 +106,7 @@ def check(chance: random.Random) -> None:
     assert repr(given.to_pylist()) == repr(summed(runs, last=last))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("small", [False, True], ids=["", "small chunks"])
 def test_random_tables(small: bool, request: pytest.FixtureRequest) -> None:
     if small:
@@ -167,6 +168,7 @@ def test_a_group_of_all_rows() -> None:
     assert parquet.read_table("out.parquet").to_pylist() == [{"k": 7, "n": count * (count - 1)}]
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("small", [False, True], ids=["", "small chunks"])
 def test_records(order: str, small: bool, request: pytest.FixtureRequest) -> None:

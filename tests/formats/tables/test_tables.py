@@ -139,6 +139,7 @@ def test_compressed_inputs_and_other_kinds(two: tuple[str, str], tmp_path: Path)
     assert ids_of(str(tmp_path / "o.parquet")) == sorted([*ids_of(two[0]), *ids_of(two[1])])
 
 
+@pytest.mark.thorough
 def test_a_wide_table_under_little_memory(tmp_path: Path) -> None:
     table = pa.table({f"c{number}": list(range(3000)) for number in range(200)})
     name, out = str(tmp_path / "a.parquet"), str(tmp_path / "o.parquet")

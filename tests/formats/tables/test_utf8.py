@@ -35,6 +35,7 @@ def write(path: Path, texts: list[bytes], form: str, first: int) -> str:
     return str(path)
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("command", ["merge", "sort"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".arrow", ".arrows", ".jsonl.gz", ".csv"])
