@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.engine.inputs import Inputs
-from gpumerge_cli.engine.line_keys import line_keys
 from gpumerge_cli.engine.task import Position
 from gpumerge_cli.engine.writers import Merged, SideBytes, SinkWriter
 from gpumerge_cli.formats.base import Sink
 from gpumerge_cli.formats.csv_dialect import Dialect, field_in
-from gpumerge_cli.formats.csv_joins import raw_fields
+from gpumerge_cli.native.changed_columns import ChangesFinder, ChangesRules
 from gpumerge_cli.order.differences import Diff
-from gpumerge_cli.order.rules import BLANKS, LineOrder
+from gpumerge_cli.order.rules import LineOrder
+
+if TYPE_CHECKING:
+    from gpumerge_cli.engine.line_keys import LineKeys
 
 HEADER = b"key,column,old,new\n"
-_CSV = Dialect()
-_WORD = re.compile(rb"[^%b]++" % BLANKS)
-_WITH_BLANKS = re.compile(rb"[%b]*+[^%b]++|[%b]++" % (BLANKS, BLANKS, BLANKS))
 
 
 class ChangedColumns:
@@ -30,62 +28,42 @@ class ChangedColumns:
     def __init__(self, diff: Diff, inputs: Inputs) -> None:
         text = inputs.order.text
         assert text is not None, "of lines"
-        self._old, self._new = diff.marks[2:]
-        self._end = inputs.order.end
-        self._ignored = frozenset(diff.ignored)
-        names = [name.encode("utf-8", "surrogateescape") for name in diff.names]
-        self._titles = [field_in(name, _CSV) for name in [b""] * text.has_fields + names]
+        old, new = diff.marks[2:]
+        self._old, self._end = old, inputs.order.end
         self._order = text
-        self._keys = line_keys(inputs.order)
-        self._key_field = _only_field(text)
+        self._keys: LineKeys | None = None
+        field, self._made = _only_field(text), False
+        if field is None:
+            from gpumerge_cli.engine.line_keys import line_keys  # it loads NumPy
 
-    def rows(self, items: bytes) -> bytes:
+            self._keys = line_keys(inputs.order)
+            self._made = self._keys is not None or text.spelling.has_counts
+            field = 0 if text.has_fields else -1  # where a record stands ahead of its fields, it is the first one
+        names = [name.encode("utf-8", "surrogateescape") for name in diff.names]
+        rules = ChangesRules(
+            terminator=self._end[0],
+            marks=(old, new),
+            separator=text.separator or b"",
+            quoted=text.quoted and text.quotes != "none",
+            returns=text.quoted,
+            key_field=field,
+            ignored=diff.ignored,
+            titles=tuple(field_in(name, Dialect()) for name in [b""] * text.has_fields + names),
+            first_number=1 - text.has_fields,
+        )
+        self._finder = ChangesFinder(rules)
+
+    def rows(self, items: Bytes) -> bytes:
         """The rows of the file for whole items of the result."""
-        found: list[bytes] = []
-        old = b""
-        for item in items.split(self._end):
-            if item.startswith(self._old):
-                old = item[len(self._old) :]
-            elif item.startswith(self._new):
-                found += self._changes(old, item[len(self._new) :])
-        return b"".join(found)
+        if not self._made:
+            return self._finder.lines(items)
+        old = [item[len(self._old) :] for item in bytes(items).split(self._end) if item.startswith(self._old)]
+        return self._finder.lines(items, [self._key(line) for line in old])
 
-    def _changes(self, old: bytes, new: bytes) -> list[bytes]:
-        fields, others = self._fields(old), self._fields(new)
-        found = self._differing(fields, others)
-        if not found and self._order.separator is None:
-            found = self._differing(_WITH_BLANKS.findall(old), _WITH_BLANKS.findall(new))
-        key = field_in(self._key(old, fields), _CSV)
-        return [b"%b,%b,%b,%b\n" % (key, self._title(at), *values) for at, *values in found]
-
-    def _differing(self, fields: Sequence[bytes], others: Sequence[bytes]) -> list[tuple[int, bytes, bytes]]:
-        """The numbers of the fields that differ, and both values as fields of CSV."""
-        return [
-            (at, field_in(one or b"", _CSV), field_in(other or b"", _CSV))
-            for at, (one, other) in enumerate(zip_longest(fields, others))
-            if one != other and at not in self._ignored
-        ]
-
-    def _title(self, at: int) -> bytes:
-        return self._titles[at] if at < len(self._titles) else b"%d" % (at + 1 - self._order.has_fields)
-
-    def _key(self, line: bytes, fields: Sequence[bytes]) -> bytes:
-        if self._key_field is not None:
-            return fields[self._key_field] if self._key_field < len(fields) else b""
+    def _key(self, line: bytes) -> bytes:
         if self._keys is None:
             return self._order.record_of(line)
         return self._keys.format(line).encode("utf-8", "surrogateescape")
-
-    def _fields(self, line: bytes) -> list[bytes]:
-        order = self._order
-        if order.separator is None:
-            return _WORD.findall(line)
-        if not order.quoted:
-            return line.split(order.separator)
-        found = raw_fields(line.removesuffix(b"\r"), order.separator, order.quotes)
-        if order.quotes == "none" or b'"' not in line:
-            return found
-        return [one[1:-1].replace(b'""', b'"') if one.startswith(b'"') else one for one in found]
 
 
 def _only_field(order: LineOrder) -> int | None:
@@ -102,7 +80,7 @@ class ChangesWriter(SinkWriter):
     columns: makes the rows of the changed columns of whole items. nbytes: those of the second sink so far.
     """
 
-    def __init__(self, sinks: Sequence[Sink], changes: Sink, columns: Callable[[bytes], bytes]) -> None:
+    def __init__(self, sinks: Sequence[Sink], changes: Sink, columns: Callable[[Bytes], bytes]) -> None:
         super().__init__(sinks, planned=False)
         self._changes = SinkWriter([changes], planned=False)
         self._columns = columns
@@ -127,7 +105,7 @@ class ChangesWriter(SinkWriter):
 class _Seen:
     """A result whose changed columns are found as it is written. See Merged."""
 
-    def __init__(self, merged: Merged, columns: Callable[[bytes], bytes]) -> None:
+    def __init__(self, merged: Merged, columns: Callable[[Bytes], bytes]) -> None:
         self._merged = merged
         self._columns = columns
         self.spans = merged.spans
@@ -147,5 +125,5 @@ class _Seen:
 
     def outputs(self) -> Iterator[Bytes]:
         for piece in self._merged.outputs():
-            self.rows.append(self._columns(bytes(piece)))
+            self.rows.append(self._columns(piece))
             yield piece

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gpumerge_cli.buffers import Bytes, allocate
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.engine.inputs import layouts_of
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outcome import LaunchInfo
 from gpumerge_cli.engine.passes import Pass
@@ -277,9 +276,3 @@ def check_kept(job: Job) -> None:
     if operation.margin is not None or operation.ranks is not None or job.output.parts is not None:
         what = "items in the order of the inputs have no counts, names of files or ranks, and one output"
         raise UsageError(what, way_out="leave --keep-order out, or the other options")
-    for name, layout in zip(job.inputs, layouts_of(job.inputs, job.items), strict=True):
-        if layout.format.holds == "rows":
-            raise UsageError(
-                f"{name}: rows of tables do not stay in the order of their files",
-                way_out="leave --keep-order out, or make lines of it first",
-            )

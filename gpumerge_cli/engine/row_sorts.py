@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
     """The use that a job makes of its inputs. by_ranges: see Purpose."""
     operation = job.operation
-    sorts = operation.kind == "sort"
+    sorts = operation.kind == "sort" and not operation.keep_order
     sieve = _sieve_of(operation) if operation.selects else None
 
     def sort(order: Order, nbytes: int, parts: Iterable[Bytes], use: Callable[[Bytes], None]) -> None:
@@ -37,7 +37,8 @@ def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
         sort if sorts else None,
         job.resources.always_spill and sorts,
         job.resources.folders,
-        is_ordered=sorts or (operation.check and not operation.lenient),
+        keeps_order=operation.keep_order,
+        is_ordered=sorts or (operation.check and not operation.lenient and not operation.keep_order),
         copies=_copies(job),
         by_ranges=by_ranges,
         checks=operation.check,

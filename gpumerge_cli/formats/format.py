@@ -15,6 +15,7 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.order.rules import LINES, Spelling
 
 if TYPE_CHECKING:
+    from gpumerge_cli.buffers import Bytes
     from gpumerge_cli.extents import DecompressedCopy
     from gpumerge_cli.formats.base import Source
     from gpumerge_cli.formats.input import SeekableInput
@@ -260,6 +261,8 @@ class Purpose:
     """Whether a sort uses temporary files even if there is memory for everything."""
     folders: tuple[str, ...] = ()
     """Those of temporary files; () for the system's."""
+    keeps_order: bool = False
+    """Whether items that go out stay in the order of the inputs. Then whole rows compare without a key."""
     is_ordered: bool = False
     """Whether the output is in order, or the job fails."""
     copies: bool = False
@@ -322,7 +325,7 @@ class Written:
     """Turns whole lines into the bytes to write; None if they are written as they are."""
     rows: Gather | JoinGather | None = None
     """The way to the rows that items refer to, which go to an output of a format of rows."""
-    changes: Callable[[bytes], bytes] | None = None
+    changes: Callable[[Bytes], bytes] | None = None
     """Makes the file of changed columns of whole items of a diff; None if they are lines."""
 
 

@@ -127,6 +127,36 @@ struct ChunkResult {
 
 enum RecordFault { NO_RECORD_FAULT = 0, SURPLUS_FIELD = 1, TEXT_BEHIND_QUOTE = 2, OPEN_QUOTE = 3 };
 
+/* The pairs of lines of a diff's result, and how their changed columns are written. terminator: the byte that ends an item. old_mark,
+ * new_mark: the mark_bytes bytes ahead of the old and the new line of a pair. separator: the text between fields, of separator_size
+ * bytes; 0 if blanks separate them. quoted: 1 if fields may be quoted as in CSV. returns: 1 if a carriage return at a line's end belongs
+ * to no field. key_field: the number of the field that is the key; -1 for the whole line. keys: null, or the keys of the pairs in place of
+ * this field; that of pair p lies between bytes key_edges[p] and key_edges[p + 1]. ignored: the numbers of the fields that are left
+ * out, ignored_count of them. titles: the titles of the first titles_count fields, as they are written; that of field f lies between
+ * bytes title_edges[f] and title_edges[f + 1]. The title of another field is its number plus first_number. Fields are numbered from 0. */
+struct ChangesSpec {
+    int64_t terminator, mark_bytes, separator_size, quoted, returns, key_field, ignored_count, titles_count, first_number;
+    const unsigned char *old_mark, *new_mark, *separator, *titles, *keys;
+    const int64_t *title_edges, *key_edges, *ignored;
+};
+
+/* The outcome of gm_changed_columns. taken: the bytes of the items that were gone through. made: the bytes of the output. pairs: their
+ * number. */
+struct ChangesResult {
+    int64_t taken, made, pairs;
+};
+
+/* What the quotes of CSV were like in the text so far. separator: the text between fields, of separator_size bytes. proper: 1 if
+ * quotes enclose whole fields, and carriage returns stand only ahead of newlines. lines: 1 if no quotes enclose a newline. doubled:
+ * 1 if there are quotes within quotes. inside, bound, closing, returned: 1 if the last byte was enclosed, ended a field, was a
+ * closing quote, was a carriage return that is not enclosed. words: 2 * separator_size numbers. All but proper, lines and bound are 0
+ * at first, and these three are 1. */
+struct CsvMarks {
+    int64_t proper, lines, doubled, inside, bound, closing, returned, separator_size;
+    const unsigned char* separator;
+    int64_t* words;
+};
+
 /* The columns of the records that gm_rearrange writes. count: their number. places: for each column the number of the field,
  * counted from 0, that becomes it; -1 for a gap. fields: the number of fields that a record may have; it may lack some at its
  * end. separator: the text between fields, of separator_size bytes. quote: the byte that encloses fields. escape: the byte that
@@ -249,6 +279,13 @@ int64_t gm_map_ahead(unsigned char* memory, int64_t nbytes, int64_t processes, i
 /* Ends such processes. */
 void gm_map_ahead_end(const int64_t* ids, int64_t count);
 
+/* Writes a line of CSV for each changed column of the pairs among whole items of a diff's result: the key, the title of the column, the
+ * old value and the new one, without the quotes that the lines have around them. It stops ahead of the first pair whose lines do not fit
+ * into `room`. */
+int64_t gm_changed_columns(const struct ChangesSpec* spec, const unsigned char* items, int64_t nbytes, unsigned char* out,
+    int64_t room, struct ChangesResult* result);
+/* Goes on with `nbytes` bytes of text, a multiple of 64. end: -1, or the byte that newlines become that end records. */
+void gm_csv_marks(struct CsvMarks* marks, unsigned char* text, int64_t nbytes, int64_t end);
 /* Writes the records of CSV in text[0 .. nbytes) with other columns to `out`, as many as are whole and as there is room for, each
  * with a newline. PADDING bytes behind the text must be readable. ends: 1 if no text follows, so that the last record needs no
  * newline. Fields stay as they are written; a record of one empty field becomes two quotes. */

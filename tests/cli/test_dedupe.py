@@ -11,7 +11,9 @@ import os
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -196,14 +198,73 @@ def test_what_does_not_go_with_it(
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_tables_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def tables_against_dicts(folder: Path, seed: int, cases: int) -> None:
+    """Random tables of several files, whose results are those of dicts."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    rng = random.Random(seed)
+    columns: dict[str, tuple[Any, list[Any]]] = {
+        "i": (arrow.int32(), [None, 1, 2, 70_000]),
+        "t": (arrow.string(), [None, "", "a", "a\0b", "a\1", "x" * 40, "é"]),
+        "f": (arrow.float64(), [None, 0.0, 1.5]),
+        "d": (arrow.decimal128(9, 2), [None, *map(Decimal, ("1.00", "-2.50"))]),
+    }
+    for number in range(cases):
+        names = rng.sample(sorted(columns), rng.randrange(1, 5))
+        schema = arrow.schema([(name, columns[name][0]) for name in names] + [("place", arrow.int64())])
+        suffix, write = rng.choice([("parquet", parquet.write_table), ("arrow", feather.write_feather)])
+        rows: list[dict[str, Any]] = []
+        paths = [folder / f"{at}.{suffix}" for at in range(rng.randrange(1, 4))]
+        for path in paths:
+            some = [
+                {name: rng.choice(columns[name][1]) for name in names} | {"place": rng.choice([0, len(rows) + at])}
+                for at in range(rng.choice([0, 1, 40, 300]))
+            ]
+            rows += some
+            table = arrow.Table.from_pylist(some, schema=schema)
+            write(table, str(path), **({"row_group_size": 50} if suffix == "parquet" else {"chunksize": 50}))
+        keys = [] if rng.random() < 0.3 else rng.sample([*names, "place"], rng.randrange(1, len(names) + 2))
+        rule = rng.choice(["--unique", "--unique=last", "--only=singles", "--only=duplicates", "--only=all-duplicates"])
+        words = [rule, "-S", rng.choice(["2K", "2M"]), *(["--field", ",".join(keys)] if keys else [])]
+        out = folder / f"out.{suffix}"
+        assert door.invoke(["dedupe", *words, *map(str, paths), "-o", str(out)]) == 0
+        key = lambda row, used=tuple(keys or schema.names): tuple(row[name] for name in used)  # noqa: E731
+        times = Counter(map(key, rows))
+        if rule.startswith("--unique"):
+            expected = firsts(rows, key, last=rule.endswith("last"))
+        elif rule == "--only=duplicates":
+            expected = firsts([row for row in rows if times[key(row)] > 1], key)
+        else:
+            expected = [row for row in rows if (times[key(row)] == 1) == rule.endswith("singles")]
+        found = parquet.read_table(out) if suffix == "parquet" else feather.read_table(out)
+        assert found.to_pylist() == expected, (seed, number, words)
+
+
+@pytest.mark.usefixtures("tight")
+def test_tables(tmp_path: Path, seed: int) -> None:
+    tables_against_dicts(tmp_path, seed, 15)
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("tight")
+def test_many_tables(tmp_path: Path, seed: int) -> None:
+    tables_against_dicts(tmp_path, seed, 500)
+
+
+def test_rows_of_lists_need_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pyarrow")
     from pyarrow import parquet, table
 
-    parquet.write_table(table({"id": [2, 1, 2]}), tmp_path / "a.parquet")
-    assert door.invoke(["dedupe", "--field", "id", str(tmp_path / "a.parquet"), "-o", str(tmp_path / "out")]) == 2
-    assert "rows of tables do not stay in the order of their files; " in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+    parquet.write_table(table({"id": [2, 1, 2], "l": [[1], [2], [3]]}), tmp_path / "a.parquet")
+    words = [str(tmp_path / "a.parquet"), "-o", str(tmp_path / "out.parquet")]
+    assert door.invoke(["dedupe", *words]) == 2
+    assert "in l, do not compare, so whole rows do not; name the columns that count with --field: id" in (
+        capsys.readouterr().err
+    )
+    assert not (tmp_path / "out.parquet").exists()
+    assert door.invoke(["dedupe", "--field", "id", *words]) == 0
+    assert parquet.read_table(tmp_path / "out.parquet").to_pylist() == [{"id": 2, "l": [1]}, {"id": 1, "l": [2]}]
 
 
 def test_an_invalid_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import OutputError
 from gpumerge_cli.formats.tables.compared_rows import MarkedItems, RowPairs
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, key_array
@@ -25,7 +26,7 @@ class ChangedRows:
         self._keys = keys
         self._item_bytes = item_bytes
 
-    def rows(self, items: bytes) -> bytes:
+    def rows(self, items: Bytes) -> bytes:
         """The rows of the file for whole items of the result: key, column, old value, new value.
 
         A null is an empty field, an empty text is "". Nested values are JSON. Raises InputError, and OutputError for

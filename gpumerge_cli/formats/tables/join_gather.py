@@ -170,10 +170,13 @@ def _once(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64] | range, NDArray[n
     some = rows if all_there else rows[is_there]
     if not len(some):
         return range(0), rows
-    steps = np.diff(some)
-    if (steps >= 0).all():
-        first = np.concatenate([[True], steps > 0])
-        once, index = some[first], np.cumsum(first) - 1
+    if all_there and int(some[-1]) - int(some[0]) == len(some) - 1 and (some[1:] > some[:-1]).all():
+        return range(int(some[0]), int(some[-1]) + 1), np.arange(len(some))
+    if (some[1:] >= some[:-1]).all():
+        first = np.ones(len(some), np.bool_)
+        np.not_equal(some[1:], some[:-1], out=first[1:])
+        once, index = some[first], np.cumsum(first, dtype=np.int64)
+        index -= 1
     else:
         once, index = np.unique(some, return_inverse=True)
     if not all_there:

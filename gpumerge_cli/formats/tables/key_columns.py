@@ -89,6 +89,15 @@ def key_columns(schema: pa.Schema, layout: Layout) -> tuple[KeyColumn, ...]:
     return found
 
 
+def all_columns(schema: pa.Schema) -> tuple[KeyColumn, ...]:
+    """All columns as a key. Raises UsageError if the values of one have no order."""
+    for field in schema:
+        if not has_order(values_type(field.type)):
+            what = f"values of type {field.type}, in {field.name}, do not compare, so whole rows do not"
+            raise UsageError(what, way_out=_way_out(schema, "name the columns that count with --field"))
+    return tuple(key_column(schema, name, "--field") for name in _names(schema))
+
+
 def named_columns(
     schema: pa.Schema,
     texts: Sequence[str],

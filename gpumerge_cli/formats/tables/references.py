@@ -96,15 +96,20 @@ def joined_rows(items: Bytes, key_bytes: int, sides: int) -> NDArray[np.int64]:
     """
     data: Any = np.frombuffer(items, np.uint8)
     if key_bytes:
-        rows = data.reshape(-1, key_bytes + sides * REFERENCE_BYTES)[:, key_bytes:]
-        found = np.ascontiguousarray(rows).view(np.uint64)
+        size = key_bytes + sides * REFERENCE_BYTES
+        if size % REFERENCE_BYTES == 0:
+            found = data.view(np.uint64).reshape(-1, size // REFERENCE_BYTES)[:, -sides:]
+        else:
+            found = np.ascontiguousarray(data.reshape(-1, size)[:, key_bytes:]).view(np.uint64)
     else:
         rows = data.reshape(-1, sides * (_TEXT + 1))
         starts = range(0, sides * (_TEXT + 1), _TEXT + 1)
         found = np.stack([_of_texts([rows[:, start + at] for at in range(_TEXT)]) for start in starts], axis=1)
-    made = (found & np.uint64(MOST_ROWS - 1)).view(np.int64)
-    made[(found & END) != 0] = -1
-    return made
+    made = np.empty((sides, len(found)), np.int64)  # the rows of a side lie one behind the other
+    for side, rows in zip(made, found.T, strict=True):
+        np.bitwise_and(rows, np.uint64(MOST_ROWS - 1), out=side.view(np.uint64))
+        side[rows >= END] = -1
+    return made.T
 
 
 def row_of(item: bytes, item_bytes: int) -> int:

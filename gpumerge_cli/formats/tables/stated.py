@@ -15,7 +15,7 @@ from gpumerge_cli.formats.tables.column_paths import is_struct, values_type
 from gpumerge_cli.formats.tables.cursor import batch_rows
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.images import fixed_images, line_images
-from gpumerge_cli.formats.tables.key_columns import KeyColumn, has_order, key_array, key_columns
+from gpumerge_cli.formats.tables.key_columns import KeyColumn, all_columns, has_order, key_array, key_columns
 from gpumerge_cli.formats.tables.table import Table, reading
 
 if TYPE_CHECKING:
@@ -34,13 +34,16 @@ _MOST_TURNED = 3
 
 
 def keys_of_job(tables: Sequence[Table], layout: Layout) -> tuple[KeyColumn, ...]:
-    """The keys of a job: those of --field, else the order that all tables state, unless the job sorts.
+    """The keys of a job: those of --field, else the order that all tables state, unless the job sorts; all columns if
+    items stay in their order.
 
     Raises UsageError as key_columns does.
     """
     is_asked = layout.key is not None or layout.dtype is not None or layout.items.reverse
     if is_asked or layout.purpose.sort is not None:
         return key_columns(tables[0].schema, layout)
+    if layout.purpose.keeps_order:
+        return all_columns(tables[0].schema)
     stating = [table for table in tables if table.rows]
     found = [stated_keys(table) for table in stating] or [_any_key(tables[0].schema)]
     if not all(found):

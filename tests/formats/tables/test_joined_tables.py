@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.formats.tables import join_gather
+from gpumerge_cli.formats.tables.references import joined_rows
 from gpumerge_cli.order.joins import JOIN_TYPES, ONLY_A, ONLY_B, PAIRED_A, PAIRS
 from tests.formats.tables.random_arrays import order_keys
 from tests.formats.tables.random_tables import SUFFIXES, Drawn, plain_values, read, texts
@@ -292,3 +294,30 @@ def test_many_equal_keys_and_large_values_take_bounded_memory(tmp_path: Path) ->
     assert found.metadata.num_rows == group * 2000 + 300
     numbers = found.read(["k", "n"])
     assert numbers.column("n").to_pylist() == [*range(2000)] * group + [*range(2000, 2300)]
+
+
+def test_rows_of_joined_items(seed: int) -> None:
+    """Each row is taken once, whether rows follow each other, repeat, come in any order or are missing."""
+    draw = random.Random(seed)
+    for _ in range(200):
+        count, start = draw.randrange(20), draw.randrange(1 << 40)
+        rows = draw.choice([
+            [start + at for at in range(count)],
+            sorted(start + draw.randrange(9) for _ in range(count)),
+            [start + draw.randrange(9) for _ in range(count)],
+        ])  # fmt: skip
+        if draw.random() < 0.4:
+            rows = [-1 if draw.random() < 0.3 else row for row in rows]
+        once, index = join_gather._once(np.array(rows, np.int64))
+        assert [-1 if at < 0 else list(once)[at] for at in index.tolist()] == rows, seed
+        assert list(once) == sorted({row for row in rows if row >= 0}), seed
+
+
+@pytest.mark.parametrize("key_bytes", [3, 8, 16])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_references_of_joined_items(key_bytes: int, sides: int, seed: int) -> None:
+    draw = random.Random(seed)
+    pairs = [[draw.choice([-1, 0, draw.randrange(1 << 40)]) for _ in range(sides)] for _ in range(50)]
+    words = [[(1 << 64) - 1 if row < 0 else side << 40 | row for side, row in enumerate(pair)] for pair in pairs]
+    items = b"".join(draw.randbytes(key_bytes) + np.array(one, np.uint64).tobytes() for one in words)
+    assert joined_rows(items, key_bytes, sides).tolist() == pairs
