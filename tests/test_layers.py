@@ -43,7 +43,7 @@ ENTERED = {
     "backends.cpu": {"backends.select"},
     "backends.gpu": {
         "backends.select", "explain.shape", "cli.batch_jobs", "cli.info",
-        "arrays.counting", "arrays.device", "arrays.device_selection", "arrays.multi_gpu", "arrays.payload",
+        "arrays.counting", "arrays.device", "arrays.device_images", "arrays.device_selection", "arrays.multi_gpu", "arrays.payload",
         "arrays.prepared_calls", "arrays.run",
     },
 }  # fmt: skip

@@ -22,6 +22,7 @@ from gpumerge_cli.order.asof import AsofDirection
 
 _MOST = (1 << 64) - 1
 """The largest distance of two integers."""
+_NAT = np.iinfo(np.int64).min
 _NONE = -1
 """The index of a missing partner."""
 
@@ -138,12 +139,19 @@ def check_groups(xp: Any, images: tuple[Any, Any], found: Grouped) -> None:
 
 
 def partners(
-    xp: Any, keys: tuple[Any, Any], images: tuple[Any, Any], numbers: tuple[Any, Any] | None, request: AsofRequest
+    xp: Any,
+    keys: tuple[Any, Any],
+    images: tuple[Any, Any],
+    numbers: tuple[Any, Any] | None,
+    request: AsofRequest,
+    *,
+    dated: bool = False,
 ) -> Any:
     """For each item of A the index of its partner in B, or -1. See gpumerge_cli.asof_join.
 
     keys: numbers, dates or bytes, whose distances count. images: sorted arrays that order as the keys do, and as their
-    groups first. numbers: of the groups, if there are any, as in Grouped. request: its groups are not looked at.
+    groups first. numbers: of the groups, if there are any, as in Grouped. request: its groups are not looked at. dated:
+    keys are dates or time spans as int64, the least of which is NaT.
     """
     a, b = keys
     if not len(b):
@@ -151,9 +159,9 @@ def partners(
     place = search_ranks(xp, [images[1]], images[0], "left" if request.direction == "forward" else "right")
     found = place if request.direction == "forward" else place - 1
     last = len(b) - 1
-    may = _may(keys, numbers, found)
+    may = _may(keys, numbers, found, dated)
     if request.direction == "nearest":
-        may_behind = _may(keys, numbers, place)
+        may_behind = _may(keys, numbers, place, dated)
         nearer = _distances(xp, b[place.clip(0, last)], a) < _distances(xp, a, b[found.clip(0, last)])
         behind = may_behind & (~may | nearer)
         found, may = xp.where(behind, place, found), may | behind
@@ -170,13 +178,15 @@ def in_one_order(xp: Any, images: tuple[Any, Any], found: Grouped) -> tuple[Any,
     return a, b
 
 
-def _may(keys: tuple[Any, Any], numbers: tuple[Any, Any] | None, found: Any) -> Any:
+def _may(keys: tuple[Any, Any], numbers: tuple[Any, Any] | None, found: Any, dated: bool) -> Any:
     """Whether each item of A may have the item of B at this place, if there is one, as its partner."""
     a, b = keys
     at = found.clip(0, len(b) - 1)
     may = found == at
     if numbers is not None:
         may &= numbers[0] == numbers[1][at]
+    if dated:
+        return may & (a != _NAT) & (b[at] != _NAT)
     return may & (a == a) & (b[at] == b[at]) if a.dtype.kind in "fmM" else may
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS, as_arrays
-from gpumerge_cli.arrays.keys import Array, ArrayKeys, keys_in
+from gpumerge_cli.arrays.key_parts import ArrayKey
+from gpumerge_cli.arrays.keys import Array, ArrayKeys
 from gpumerge_cli.arrays.options import (
     check_aligned,
     check_backend,
@@ -16,7 +17,7 @@ from gpumerge_cli.arrays.options import (
     same_side,
     shortened,
 )
-from gpumerge_cli.arrays.payload import payload
+from gpumerge_cli.arrays.payload import on_host, payload
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import DisorderError, UsageError
@@ -27,7 +28,7 @@ class CallOptions(NamedTuple):
     """The options that calls share, as the caller gives them. See gpumerge_cli.merge."""
 
     values: Any = None
-    key: str | None = None
+    key: ArrayKey | None = None
     descending: bool = False
     out: Any = None
     """The array for the keys, on the side of the call's arrays; None for a new one."""
@@ -84,7 +85,6 @@ class Call:
         elif backend not in ("auto", "gpu"):
             raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
         else:
-            keys.check_for_gpu()
             for array in given:
                 check_aligned(array, "an array")
         return cls(given, keys, on_device, rows, options)
@@ -95,7 +95,7 @@ class Call:
         arguments = f"{f', key={key!r}' if key is not None else ''}{', descending=True' if descending else ''}"
         arguments += "" if text is None else f", text={text!r}" if isinstance(text, str) else ", text=text"
         arguments += ", values=values" if self.rows is not None else ""
-        ahead, here = map(str, keys_in(self.arrays[number][index - 1 : index + 1], self.keys.path))
+        ahead, here = self.keys.shown(on_host(self.arrays[number][index - 1 : index + 1]))
         return DisorderError(
             f"disorder: {shortened(here)} comes after {shortened(ahead)}",
             where=f"array {number}, index {index}",

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpumerge_cli.arrays.interchange import is_cupy
+from gpumerge_cli.arrays.key_parts import key_images, words_of
 from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.payload import from_plain, plain, rows_at
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.equals import Kept
@@ -28,24 +30,35 @@ def counted(found: Any, keys: ArrayKeys | None, threads: int, keep: Kept, *, mov
 
     with calls_on(items.device):
         check_waiting(current_stream(), "a call with counts")
-        return _counted_on_gpu(gpu.create(items.device.id), items, values, keep)
+        backend = gpu.create(items.device.id)
+        if keys is None or not keys.parts:
+            return _counted_on_gpu(backend, items, plain(items), values, keep)
+        import cupy
+
+        [images] = key_images(cupy, backend, [words_of(cupy, items, keys.parts)])
+        return _counted_on_gpu(backend, items, images, values, keep)
 
 
-def _counted_on_gpu(backend: Any, items: Any, values: list[Any], keep: Kept) -> tuple[Any, ...]:
-    """See counted. items: sorted numbers or bools, contiguous."""
+def _counted_on_gpu(backend: Any, items: Any, compared: Any, values: list[Any], keep: Kept) -> tuple[Any, ...]:
+    """See counted. items: sorted. compared: they themselves as numbers, or their images, contiguous."""
     import cupy
 
     counts = cupy.empty(0, np.int64)
     if not len(items):
         return (items, *values, counts)
-    found, first = backend.groups(items)
+    found, first = backend.groups(compared)
     counts = cupy.empty(len(first), np.int64)
     cupy.subtract(first[1:], first[:-1], out=counts[:-1])
     counts[-1:] = len(items) - first[-1:]
     kept = first if keep == "first" else first + (counts - 1)
     # Equal floats may differ: zeros in their sign, and NaNs.
-    keys = items[kept] if keep == "last" and items.dtype.kind == "f" else found
-    return (keys, *(rows[kept] for rows in values), counts)
+    may_differ = compared.dtype.kind == "f" and keep == "last"
+    same = compared.dtype == plain(items).dtype and not may_differ
+    return (
+        from_plain(found, items.dtype) if same else rows_at(items, kept),
+        *(rows_at(rows, kept) for rows in values),
+        counts,
+    )
 
 
 def _counted(items: Any, values: list[Any], compared: Any, keep: Kept) -> tuple[Any, ...]:

@@ -8,12 +8,24 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call, CallOptions
-from gpumerge_cli.arrays.payload import concatenated, contiguous, gathered, moves_along, readable
+from gpumerge_cli.arrays.key_parts import key_images, words_of
+from gpumerge_cli.arrays.keys import ArrayKeys
+from gpumerge_cli.arrays.payload import (
+    concatenated,
+    contiguous,
+    from_plain,
+    gathered,
+    moves_along,
+    plain,
+    readable,
+    rows_at,
+)
 from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.keys import KeyOrder
+from gpumerge_cli.order.kinds import Order
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +37,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import PreparedOperation
 
 _USUAL = SortRequest()
+OF_IMAGES = "a call on bytes, records or several keys"
+"""For messages."""
 
 
 class DeviceCall:
@@ -32,7 +46,7 @@ class DeviceCall:
 
     def __init__(self, call: Call) -> None:
         self.call = call
-        self._order = call.keys.order
+        self._order = call.keys.device_order
         self._device = call.arrays[0].device
         with self._device:
             self._backend = gpu.create(self._device.id)
@@ -53,9 +67,9 @@ class DeviceCall:
             if request == _USUAL.launch:
                 return out, self._sort_along(concatenated(runs), _USUAL, rows, out)
             ranks = self._ranks(concatenated(runs), SortRequest("auto", request))
-            moved = gathered(rows, ranks)
+            moved = gathered([plain(each) for each in rows], ranks)
             out.view(self.call.keys.items)[:] = concatenated(runs)[ranks]
-            return out, self.kept(moved)
+            return out, from_plain(self.kept(moved), rows[0].dtype)
 
     def sort(self, request: SortRequest) -> Any:
         """See gpumerge_cli.sort."""
@@ -91,7 +105,8 @@ class DeviceCall:
         ranks = self.argtopk(n)
         with self.current():
             rows, [array] = self._rows(), self.call.arrays
-            return array[ranks] if rows is None else (array[ranks], rows[0][ranks])
+            found = rows_at(array, ranks)
+            return found if rows is None else (found, rows_at(rows[0], ranks))
 
     def first_disorder(self) -> tuple[int, int] | None:
         """The first item that goes before its predecessor: (the number of its array, its index). None without any.
@@ -120,15 +135,10 @@ class DeviceCall:
         """See gpumerge_cli.union. Waits. More than two arrays are folded from the left."""
         out = self.call.options.out
         with self.current():
-            runs, rows = self._runs(), self._rows()
             target = None if out is None else out.view(self.call.keys.items)
-            two, along = runs[:2], None if rows is None else rows[:2]
-            for behind in range(2, len(runs)):
-                found, moved = self._backend.combined(two, self._order, equals, along)
-                two, along = [found, runs[behind]], None if rows is None else [moved, rows[behind]]
-            found, moved = self._backend.combined(two, self._order, equals, along, target)
+            found, moved = self._folded(self._runs(), self._plain_rows(), equals, target)
             combined = found.view(self.call.keys.dtype)
-            return combined if rows is None else (combined, moved)
+            return combined if self.call.rows is None else (combined, from_plain(moved, self.call.rows[0].dtype))
 
     def join(self, how: How) -> Any:
         """See gpumerge_cli.join. Waits."""
@@ -139,7 +149,7 @@ class DeviceCall:
 
         with self.current():
             check_waiting(current_stream(), "join")
-            a, b = map(self.images, self.call.arrays)
+            a, b = self.images()
             return equal_pairs(cupy, a, b, how, descending=False)
 
     def diff(self, *, multi: bool) -> tuple[Any, Any, Any, Any]:
@@ -151,11 +161,10 @@ class DeviceCall:
 
         with self.current():
             check_waiting(current_stream(), "diff")
-            sides = [self.images(array) for array in self.call.arrays]
+            a, b = self.images()
             if not multi:
-                check_unique(cupy, sides)
-            a, b = sides
-            return diff_of(cupy, partners_in_order(cupy, a, b, descending=False), len(b), self._rows())
+                check_unique(cupy, (a, b))
+            return diff_of(cupy, partners_in_order(cupy, a, b, descending=False), len(b), self._plain_rows())
 
     def asof_join(self, request: AsofRequest) -> Any:
         """See gpumerge_cli.asof_join. Waits."""
@@ -166,19 +175,24 @@ class DeviceCall:
 
         with self.current():
             check_waiting(current_stream(), "asof_join")
-            a, b = self.call.arrays
+            keys, dated = self.call.keys, self.call.keys.dated
+            x, y = self.images()
+            a, b = (x, y) if keys.parts else map(plain, self.call.arrays)
             if request.groups is None:
-                return partners(cupy, (a, b), (self.images(a), self.images(b)), None, request)
-            found = grouped(cupy, request.groups, self._argsorted)
-            a, b = (keys[places] for keys, places in zip((a, b), found.places, strict=True))
+                return partners(cupy, (a, b), (x, y), None, request, dated=dated)
+            by = Call.of(request.groups, CallOptions())
+            by_a, by_b = self._images_of(by.arrays, by.keys)
+            found = grouped(cupy, (by_a, by_b), self._argsorted)
+            of_a, of_b = found.places
+            a, b, x, y = a[of_a], b[of_b], x[of_a], y[of_b]
             if request.check:
-                check_groups(cupy, (a, b), found)
-            images = in_one_order(cupy, (self.images(a), self.images(b)), found)
-            return found.ungrouped(cupy, partners(cupy, (a, b), images, found.numbers, request))
+                check_groups(cupy, (x, y), found)
+            ranked = in_one_order(cupy, (x, y), found)
+            return found.ungrouped(cupy, partners(cupy, (a, b), ranked, found.numbers, request, dated=dated))
 
-    @staticmethod
-    def _argsorted(keys: Any) -> Any:
-        return DeviceCall(Call.of([keys], CallOptions())).argsort(_USUAL)
+    def _argsorted(self, images: Any) -> Any:
+        order = Order.of(images.dtype)
+        return self._backend.sort_ranks(images, order, self._backend.resolve_sort(_USUAL, order, images.nbytes))
 
     def co_ranks(self, ranks: NDArray[np.int64]) -> Any:
         """See gpumerge_cli.rank."""
@@ -187,7 +201,7 @@ class DeviceCall:
         from gpumerge_cli.arrays.searching import co_ranks_of_images
 
         with self.current():
-            images = [self.images(array) for array in self.call.arrays]
+            images = self.images()
             found = co_ranks_of_images(cupy, images, cupy.asarray(ranks.reshape(-1)))
             return self.kept(found.reshape(*ranks.shape, len(images)))
 
@@ -204,7 +218,7 @@ class DeviceCall:
             check_aligned(items, "the array of items")
         with self.current():
             wanted = as_keys(cupy, items, self.call.keys.dtype)
-            keys = contiguous(wanted.reshape(-1)).view(self.call.keys.items)
+            keys = contiguous(wanted.view(self.call.keys.items).reshape(-1))
             found = cupy.empty(wanted.shape, "int64")
             if keys.size:
                 self._backend.ranks_of(self._runs(), keys, self._order, side == "right", found)
@@ -230,10 +244,36 @@ class DeviceCall:
         with lasting() as is_temporary:
             return array.copy() if is_temporary else array
 
-    def images(self, array: Any) -> Any:
-        """The images of an array of keys: unsigned integers that ascend where keys are in order. Needs `current`."""
-        assert isinstance(self._order, KeyOrder), "a GPU takes numbers alone"
-        return self._order.image_of_bits(contiguous(array).view(self._order.unsigned))
+    def images(self) -> list[Any]:
+        """For each array the images of its keys: unsigned integers that ascend where keys are in order.
+
+        They compare with those of the other arrays. Needs `current`.
+        """
+        return self._images_of(self.call.arrays, self.call.keys)
+
+    def _images_of(self, arrays: Sequence[Any], keys: ArrayKeys) -> list[Any]:
+        """See images. keys: those of the arrays."""
+        order = keys.device_order
+        if keys.parts:
+            import cupy
+
+            from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+
+            check_waiting(current_stream(), OF_IMAGES)
+            return key_images(cupy, self._backend, [words_of(cupy, array, keys.parts) for array in arrays])
+        assert isinstance(order, KeyOrder), "kernels of arrays take numbers alone"
+        return [order.image_of_bits(contiguous(array).view(order.unsigned)) for array in arrays]
+
+    def _folded(
+        self, runs: Sequence[Any], rows: Sequence[Any] | None, equals: Equals, target: Any = None
+    ) -> tuple[Any, Any]:
+        """(the items of a set, their rows), the items at the front of `target` if there is one."""
+        two, along = runs[:2], None if rows is None else rows[:2]
+        for behind in range(2, len(runs)):
+            found, moved = self._backend.combined(two, self._order, equals, along)
+            two, along = [found, runs[behind]], None if rows is None else [moved, rows[behind]]
+        combined: tuple[Any, Any] = self._backend.combined(two, self._order, equals, along, target)
+        return combined
 
     def _runs(self) -> list[Any]:
         """The arrays as the backend takes them: contiguous, of dtype ArrayKeys.items."""
@@ -241,6 +281,10 @@ class DeviceCall:
 
     def _rows(self) -> list[Any] | None:
         return None if self.call.rows is None else [readable(each) for each in self.call.rows]
+
+    def _plain_rows(self) -> list[Any] | None:
+        """The values as CuPy's kernels take them: see payload.plain."""
+        return None if self.call.rows is None else [plain(each) for each in self._rows() or ()]
 
     def _target(self) -> Any:
         if self.call.options.out is not None:
@@ -250,7 +294,7 @@ class DeviceCall:
         from gpumerge_cli.backends.gpu.streams import lasting
 
         with lasting():
-            return cupy.empty(self.call.total, self.call.keys.dtype)
+            return cupy.empty(self.call.total, self.call.keys.items).view(self.call.keys.dtype)
 
     def _prepared(self, operation: PreparedOperation, values: Sequence[Any] | None = None) -> Any:
         """The result of a prepared call, as from `run_prepared`; None if this call cannot be prepared.
@@ -269,7 +313,9 @@ class DeviceCall:
                 return None
             keep_prepared(kind, prepared)
         if values is not None:
-            values = [each.copy() if each.data.ptr % prepared.unit else each for each in values]
+            values = [
+                from_plain(plain(each).copy(), each.dtype) if each.data.ptr % prepared.unit else each for each in values
+            ]
         with lasting():
             return run_prepared(operation, arrays, self._order.descending, self.call.options.out, values)
 
@@ -281,10 +327,11 @@ class DeviceCall:
     def _sort_along(self, run: Any, request: SortRequest, values: Sequence[Any], out: Any) -> Any:
         """Sort a run into `out`, which is as long. Returns the rows of its values, in the order of their keys."""
         policy = self._backend.resolve_sort(request, self._order, run.nbytes)
-        rows, items = concatenated(values), out.view(self.call.keys.items)
+        rows, items = plain(concatenated(values)), out.view(self.call.keys.items)
         if policy.algorithm == "radix" and moves_along(rows):
-            return self.kept(self._backend.sort_pairs(run, self._order, rows, items))
-        ranks = self._backend.sort_ranks(run, self._order, policy)
-        moved = rows[ranks]
-        items[:] = run[ranks]
-        return self.kept(moved)
+            moved = self._backend.sort_pairs(run, self._order, rows, items)
+        else:
+            ranks = self._backend.sort_ranks(run, self._order, policy)
+            moved = rows[ranks]
+            items[:] = run[ranks]
+        return from_plain(self.kept(moved), values[0].dtype)

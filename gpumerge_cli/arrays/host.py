@@ -8,8 +8,9 @@ import numpy as np
 
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.host_runs import HostRuns, ItemIndices
+from gpumerge_cli.arrays.key_parts import first_disorder_of_words, words_of
 from gpumerge_cli.arrays.keys import Array, keys_in
-from gpumerge_cli.arrays.payload import gathered
+from gpumerge_cli.arrays.payload import gathered, on_host
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
@@ -71,6 +72,12 @@ class HostCall:
 
     def first_disorder(self) -> tuple[int, int] | None:
         """The first item that goes before its predecessor: (the number of its array, its index). None without any."""
+        if self.call.keys.parts:
+            for number, array in enumerate(self.call.arrays):
+                index = first_disorder_of_words(np, words_of(np, array, self.call.keys.parts))
+                if index is not None:
+                    return number, index
+            return None
         return self._runs("cpu").first_disorder()
 
     def combine(self, equals: Equals) -> ArrayOrPair:
@@ -132,12 +139,13 @@ class HostCall:
 
     def ranks_of(self, items: Any, side: Side) -> ItemIndices:
         """See gpumerge_cli.rank_of. By the CPU."""
-        from gpumerge_cli.arrays.host_ranks import as_keys, as_texts
-        from gpumerge_cli.arrays.interchange import is_cupy
+        from gpumerge_cli.arrays.host_ranks import as_items, as_keys, as_texts
         from gpumerge_cli.arrays.searching import search_ranks
 
-        keys, items = self.call.keys, items.get() if is_cupy(items) else items
-        if keys.text is None:
+        keys, items = self.call.keys, on_host(items)
+        if keys.parts:
+            wanted = as_items(items, keys.wanted.dtype)
+        elif keys.text is None:
             wanted = as_keys(np, items, keys_in(self.call.arrays[0][:0], keys.path).dtype)
         else:
             wanted = as_texts(items)
@@ -155,7 +163,7 @@ class HostCall:
     @property
     def _by_ranks(self) -> bool:
         """Whether backends give the ranks of items, by which the result is gathered."""
-        return self.call.rows is not None or self.call.keys.text is not None
+        return self.call.rows is not None or self.call.keys.by_images
 
     def _target(self) -> Array:
         call = self.call
@@ -170,6 +178,6 @@ class HostCall:
     def _items(self, runs: HostRuns, ranks: ItemIndices) -> Array:
         """The items of these ranks, of the arrays' dtype. runs: of this call."""
         keys = self.call.keys
-        if keys.text is None:
+        if not keys.by_images:
             return gathered(runs.arrays, ranks).view(keys.dtype)  # type: ignore[no-any-return]
         return gathered([array.astype(keys.dtype, copy=False) for array in self.call.arrays], ranks)  # type: ignore[no-any-return]

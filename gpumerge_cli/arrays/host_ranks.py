@@ -34,13 +34,29 @@ def as_keys(xp: Any, items: Any, dtype: np.dtype[Any]) -> Any:
     if found.dtype.kind == "V" and dtype.kind == "S":
         found = found.view(f"S{found.dtype.itemsize}")
     if found.dtype == dtype:
-        return xp.asarray(found)
+        return _there(xp, found)
     if isinstance(items, list | tuple) and found.dtype.kind == "f" and dtype.kind in "iu":
         found = np.asarray(items, object)  # NumPy rounds small and large integers beside each other to floats
-    cast = cast_exactly(found, dtype)
+    known = xp is np or not is_cupy(found) or found.dtype.kind not in "mM"
+    cast = cast_exactly(found, dtype) if known else None
     if cast is None:
         raise UsageError(f"items of {found.dtype} are not all values of {dtype}", way_out="give keys of that dtype")
-    return xp.asarray(cast)
+    return _there(xp, cast)
+
+
+def _there(xp: Any, array: Any) -> Any:
+    """The NumPy or CuPy array as one of the module `xp`. CuPy makes no arrays of NumPy's dates."""
+    return xp.asarray(array.view(np.int64)).view(array.dtype) if array.dtype.kind in "mM" else xp.asarray(array)
+
+
+def as_items(items: Any, dtype: np.dtype[Any]) -> Any:
+    """Items as an array of the dtype, of NumPy or CuPy. Raises UsageError if they are not, and for other records."""
+    if not is_cupy(items) and dtype.names is None:
+        return as_keys(np, items, dtype)
+    found = items if is_cupy(items) else as_listed(items, "items are not an array")
+    if found.dtype != dtype:
+        raise UsageError(f"items of {found.dtype} are not of {dtype}", way_out="give items of the arrays' dtype")
+    return found
 
 
 def as_texts(items: Any) -> Array:

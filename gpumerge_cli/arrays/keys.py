@@ -1,8 +1,8 @@
 """Keys of arrays: the arrays' dtype, the order, and the dtype in which backends see the items.
 
 Backends know numbers, bytes, and records of them. They see a bool as a uint8, and a date or a time span as an int64.
-NaT is the smallest int64, but NumPy sorts it last (and first in descending order, as NaN). So NaTs are left out of
-merges, and are put in their places afterwards. Text that is read as values is seen as its images.
+NaT is the smallest int64, but NumPy sorts it last (and first in descending order, as NaN). So NaTs in host memory are
+left out of merges, and are put in their places afterwards. Text that is read as values is seen as its images.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.interchange import check_unmasked, has_nulls, is_cupy
-from gpumerge_cli.arrays.options import in_native_order, short_repr
+from gpumerge_cli.arrays.key_parts import KeyPart, as_field_keys, key_images, words_of
+from gpumerge_cli.arrays.options import in_native_order
+from gpumerge_cli.backends.select import host
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.record_options import Key, order_of
+from gpumerge_cli.order.keys import KeyOrder
 from gpumerge_cli.order.kinds import Order
 
 Array = NDArray[Any]
@@ -25,6 +28,7 @@ _WAY_OUT = "use numbers, bool, datetime64, timedelta64 or S, which numpy.char.en
 _ENCODED = "encode them, numpy.char.encode(numpy.asarray(keys, str))"
 _REGISTERED = 2  # a dtype of another library, such as bfloat16; its kind may be that of raw bytes
 _IMAGES = np.dtype(np.uint64)
+_TURNED = ":r"
 _NAT = np.iinfo(np.int64).min
 
 
@@ -46,17 +50,17 @@ class ArrayKeys:
     """Whether keys may be NaT."""
     text: Order | None = None
     """The order of keys as lines, if their text is read as values: their images ascend in this order."""
+    parts: tuple[KeyPart, ...] = ()
+    """The keys of an item, the first one first, if they are a list or a GPU compares bytes: images ascend with them."""
 
     @classmethod
-    def of(cls, arrays: Sequence[Any], field: str | None, descending: bool, text: Any = None) -> ArrayKeys:
+    def of(cls, arrays: Sequence[Any], key: Any, descending: bool, text: Any = None) -> ArrayKeys:
         """The keys of NumPy or CuPy arrays. Raises UsageError if they have no order, or different orders.
 
-        text: see merge.
+        key, text: see merge.
         """
-        if field is not None and not isinstance(field, str):
-            raise UsageError(
-                f"key={short_repr(field)} is not the name of a field", way_out="name a field of the arrays' dtype"
-            )
+        several = None if key is None or isinstance(key, str) else as_field_keys(key)
+        field = key if isinstance(key, str) else None
         for array in arrays:
             check_unmasked(array)
             if array.ndim != 1:
@@ -69,6 +73,10 @@ class ArrayKeys:
         if any(other != dtype for other in dtypes):
             names = ", ".join(sorted({str(other) for other in dtypes}))
             raise UsageError(f"arrays of different dtypes: {names}", way_out="convert them to one dtype")
+        if several is not None:
+            if text is not None:
+                raise UsageError("text: several keys are not read as values", way_out="give the name of one field")
+            return cls._of_parts(dtype, [_part(dtype, name, turned != descending) for name, turned in several])
         path = () if field is None else _path(dtype, field)
         items, leaf = _as_items(dtype, path)
         if text is not None:
@@ -84,12 +92,41 @@ class ArrayKeys:
             raise _not_keys(leaf, None if path else arrays)
         is_number = field is None and leaf.kind not in "SV"
         order = Order.of(items, descending=descending) if is_number else _order_of_records(items, field, descending)
+        if order.is_rows and is_cupy(arrays[0]):
+            return cls._of_parts(dtype, [KeyPart.of(dtype, path, descending=descending)])
         return cls(dtype, items, order, field, path, leaf.kind in "mM")
 
-    def check_for_gpu(self) -> None:
-        """Raise UsageError if GPUs know no such keys."""
-        if self.dated or self.order.is_rows:
-            raise UsageError(f"arrays of {self.dtype} cannot be sorted on a GPU", way_out="move them to the host")
+    @classmethod
+    def _of_parts(cls, dtype: np.dtype[Any], parts: Sequence[KeyPart]) -> ArrayKeys:
+        return cls(dtype, _IMAGES, Order.of(_IMAGES), None, (), dated=False, parts=tuple(parts))
+
+    @property
+    def wanted(self) -> ArrayKeys:
+        """The keys that `rank_of` takes, if there are parts: an only one by itself, of several whole items."""
+        alone = [part.alone for part in self.parts]
+        return ArrayKeys._of_parts(alone[0].dtype, alone) if len(alone) == 1 else self
+
+    def shown(self, array: Array) -> list[str]:
+        """The keys of each item of a NumPy array, for a message."""
+        paths = [part.path for part in self.parts] or [self.path]
+        columns = [map(str, keys_in(array, path)) for path in paths]
+        return [", ".join(each) for each in zip(*columns, strict=True)]
+
+    @property
+    def by_images(self) -> bool:
+        """Whether images are compared in place of items."""
+        return self.text is not None or bool(self.parts)
+
+    def check_for_several_gpus(self) -> None:
+        """Raise UsageError unless keys are numbers or bools."""
+        if self.dated or self.parts:
+            what = f"several GPUs sort numbers alone, not arrays of {self.dtype}"
+            raise UsageError(what, way_out="leave devices out, or give one array on one GPU")
+
+    @property
+    def device_order(self) -> Order:
+        """The order of items on a GPU. Its kernels know NaT, which is last there, so no item is left out."""
+        return KeyOrder("datetime", self.items.itemsize, self.order.descending) if self.dated else self.order
 
     def run(self, array: Array) -> Array:
         """A NumPy array as a backend takes it: contiguous, of dtype `items`. It is a view if possible."""
@@ -100,15 +137,20 @@ class ArrayKeys:
 
         threads: of the host, for text.
         """
-        if self.text is None:
+        if not self.by_images:
             return [self.run(array) for array in arrays], self
         return self.comparable(arrays, threads), ArrayKeys(_IMAGES, _IMAGES, self.order, None, (), dated=False)
 
     def comparable(self, arrays: Sequence[Array], threads: int, *others: Array) -> list[Array]:
         """For each NumPy array its keys, or their images, for NumPy to compare; then the same of `others`.
 
-        others: keys without a field. They have the dtype of keys, or hold text if there is a `text`. Errors: see runs.
+        others: keys without a field. They have the dtype of keys, or hold text if there is a `text`; with `parts` they
+        are `wanted` ones. Errors: see runs.
         """
+        if self.parts:
+            words = [words_of(np, array, self.parts) for array in arrays]
+            words += [words_of(np, array, self.wanted.parts) for array in others]
+            return key_images(np, host(), words, threads)
         keys = [keys_in(array, self.path) for array in arrays]
         if self.text is None:
             return [*keys, *others]
@@ -213,6 +255,18 @@ def _path(dtype: np.dtype[Any], field: str) -> tuple[str, ...]:
             return ()
         path, rest, dtype = (*path, name), behind, dtype[name]
     return path
+
+
+def _part(dtype: np.dtype[Any], name: str, descending: bool) -> KeyPart:
+    """The part that a name in a list says, "a:r" for a field a that descends. Raises UsageError for an unknown one."""
+    if not _path(dtype, name) and name.endswith(_TURNED) and _path(dtype, name.removesuffix(_TURNED)):
+        name, descending = name.removesuffix(_TURNED), not descending
+    path = _path(dtype, name)
+    items, leaf = _as_items(dtype, path)
+    if path and (leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED):
+        raise _not_keys(leaf, None)
+    _order_of_records(items, name, descending)
+    return KeyPart.of(dtype, path, descending=descending)
 
 
 def _order_of_records(items: np.dtype[Any], field: str | None, descending: bool) -> Order:

@@ -35,6 +35,8 @@ def sort_on_gpus(array: Any, devices: Sequence[int] | None, request: SortRequest
         raise UsageError("devices names no GPU", way_out="give their numbers, as in devices=[0, 1]")
     call = Call.of((array,), options)
     (given,), keys, out = call.arrays, call.keys, options.out
+    if call.on_device or keys.parts:
+        keys.check_for_several_gpus()
     if not call.on_device:
         return _of_host(given, keys, gpu.create(devices), request, out)
     home = int(given.device.id)
@@ -50,7 +52,7 @@ def _of_shares(given: Sequence[Any], request: SortRequest, options: CallOptions)
     if not all(hasattr(part, "__cuda_array_interface__") for part in given):
         raise UsageError("shares lie partly in host memory", way_out="move all of them to GPUs")
     keys, out = ArrayKeys.of(given, options.key, options.descending), options.out
-    keys.check_for_gpu()
+    keys.check_for_several_gpus()
     check_backend(options.backend, options.device)
     check_count("threads", options.threads)
     if out is not None:

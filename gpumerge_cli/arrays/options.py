@@ -101,7 +101,7 @@ def _listed(numbers: list[int]) -> str:
 
 def is_aligned(array: Any) -> bool:
     """Whether a GPU can read and write the items of a CuPy array, each of them by itself."""
-    size = array.itemsize
+    size = array.itemsize if array.dtype.kind not in "SV" else 1  # bytes and records are read byte by byte
     return not array.size or not (array.data.ptr % size or any(stride % size for stride in array.strides))
 
 

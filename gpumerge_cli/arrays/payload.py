@@ -15,6 +15,8 @@ from gpumerge_cli.errors import UsageError
 
 _SHOWN = 4
 """The most arrays of values that a message lists."""
+_NUMBERS = "biufc"
+"""The kinds of dtypes that CuPy's own kernels know."""
 _LISTED = 8
 """The most arrays that CuPy concatenates without a list of addresses in host memory, which a graph would not keep."""
 
@@ -85,17 +87,61 @@ def contiguous(array: Any) -> Any:
     """
     import cupy
 
-    return cupy.ascontiguousarray(array) if array.size else cupy.empty(array.shape, array.dtype)
+    numbers = plain(array)
+    found = cupy.ascontiguousarray(numbers) if array.size else cupy.empty(numbers.shape, numbers.dtype)
+    return from_plain(found, array.dtype)
+
+
+def plain(array: Any) -> Any:
+    """A view of a CuPy array of any dtype, as CuPy's kernels take it.
+
+    Dates and time spans are int64. Bytes and records are uint8, with one more dimension. NumPy's arrays stay as they
+    are, as CuPy's numbers and bools do.
+    """
+    if array.dtype.kind in _NUMBERS or not is_cupy(array):
+        return array
+    if array.dtype.kind in "mM":
+        return array.view(np.int64)
+    return item_rows(array)
+
+
+def from_plain(array: Any, dtype: np.dtype[Any]) -> Any:
+    """A contiguous array that `plain` or a call on its result gave, as one of the dtype that it was made of."""
+    if array.dtype == dtype:
+        return array
+    return array.view(dtype) if array.itemsize == dtype.itemsize > 1 else array.view(dtype).reshape(array.shape[:-1])
+
+
+def rows_at(array: Any, indices: Any) -> Any:
+    """The rows of these indices of a NumPy or CuPy array of any dtype, as a new array."""
+    return from_plain(plain(array)[indices], array.dtype)
+
+
+def on_host(array: Any) -> Any:
+    """The items of a NumPy or CuPy array of any dtype, in host memory."""
+    if not is_cupy(array):
+        return array
+    with array.device:
+        return from_plain(plain(readable(array)).get(), array.dtype)
+
+
+def item_rows(array: Any) -> Any:
+    """The bytes of the items of an array of NumPy or CuPy, a row of uint8 each, wherever they lie.
+
+    They are a view of the array's memory, but for arrays of NumPy that are not contiguous.
+    """
+    if not is_cupy(array):
+        return np.ascontiguousarray(array).view(np.uint8).reshape(*array.shape, array.itemsize)
+    import cupy
+
+    shape, strides = (*array.shape, array.itemsize), (*array.strides, 1)
+    return cupy.ndarray(shape, cupy.uint8, array.data, strides) if array.size else cupy.empty(shape, cupy.uint8)
 
 
 def readable(values: Any) -> Any:
     """A contiguous CuPy array with the rows of another one, whose items a GPU can read."""
     if not is_aligned(values):
-        import cupy
-
-        size = values.itemsize
-        as_bytes = cupy.ndarray((*values.shape, size), cupy.uint8, values.data, (*values.strides, 1))
-        return as_bytes.copy().view(values.dtype).reshape(values.shape)
+        return item_rows(values).copy().view(values.dtype).reshape(values.shape)
     return contiguous(values)
 
 
@@ -107,7 +153,7 @@ def moves_along(rows: Any) -> bool:
 
 def gathered(values: Sequence[Any], ranks: Any) -> Any:
     """The rows `ranks` of the concatenated values."""
-    return concatenated(values)[ranks]
+    return rows_at(concatenated(values), ranks)
 
 
 def concatenated(arrays: Sequence[Any]) -> Any:
@@ -116,7 +162,8 @@ def concatenated(arrays: Sequence[Any]) -> Any:
         return arrays[0]
     shape = (sum(len(each) for each in arrays), *arrays[0].shape[1:])
     if is_cupy(arrays[0]):
-        return _joined_on_device(arrays, shape)
+        numbers = [plain(each) for each in arrays]
+        return from_plain(_joined_on_device(numbers, (*shape, *numbers[0].shape[len(shape) :])), arrays[0].dtype)
     # numpy.concatenate would turn records to native byte order.
     masked = any(isinstance(each, np.ma.MaskedArray) for each in arrays)
     both = np.ma.empty(shape, arrays[0].dtype) if masked else np.empty(shape, arrays[0].dtype)

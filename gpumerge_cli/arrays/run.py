@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.counting import counted
 from gpumerge_cli.arrays.device import DeviceCall
+from gpumerge_cli.arrays.device_images import device_call
 from gpumerge_cli.arrays.host import HostCall
 from gpumerge_cli.arrays.options import flag
 from gpumerge_cli.arrays.prepared_calls import run_prepared
@@ -43,7 +44,7 @@ def run_call(
         if found is not None:
             return counted(found, None, 1, keep, moved=values is not None) if counts else found
     call = Call.of(arrays, options, equals)
-    on = DeviceCall(call) if call.on_device else HostCall(call)
+    on = device_call(call) if call.on_device else HostCall(call)
     if call.options.check and (disorder := on.first_disorder()) is not None:
         raise call.disorder(*disorder)
     found = work(on)

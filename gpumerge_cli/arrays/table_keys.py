@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from gpumerge_cli.arrays.key_parts import KEY_DIRECTIONS, Direction
 from gpumerge_cli.arrays.options import short_repr
 from gpumerge_cli.arrays.string_ranks import string_ranks
 from gpumerge_cli.arrays.text_images import text_images
@@ -28,14 +29,12 @@ from gpumerge_cli.formats.tables.key_columns import (
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineOrder
 
-Direction = Literal["ascending", "descending"]
 NamedKey = str | tuple[str, Direction | TextKey]
 """A column by its name and options as --field has them, or with its direction or the kind of its texts."""
 By = NamedKey | Iterable[NamedKey]
 """A column, or several in a list."""
 Values = Sequence[Any]
 """The values of a column in each table, ChunkedArrays."""
-_DIRECTIONS = ("ascending", "descending")
 _WORD = 8
 _MOST_RANKS = 1 << 32
 
@@ -111,7 +110,7 @@ def named(by: Any) -> list[tuple[str, Direction | TextKey | None]]:
 def _is_pair(one: Any) -> bool:
     if not isinstance(one, tuple) or len(one) != 2 or not isinstance(one[0], str):
         return False
-    return isinstance(one[1], TextKey) or one[1] in _DIRECTIONS
+    return isinstance(one[1], TextKey) or one[1] in KEY_DIRECTIONS
 
 
 def _fixed(column: KeyColumn, values: Values, threads: int | None) -> tuple[KeyColumn, Values]:

@@ -314,10 +314,11 @@ _compile_ahead = lru_cache(maxsize=256)(ahead.compile_ahead)
 
 
 def check_array(array: Any, order: Order) -> None:
-    """Raises UsageError unless it is a contiguous CuPy array of the order's keys."""
+    """Raises UsageError unless it is a contiguous CuPy array of the order's keys. Dates and time spans are int64."""
     if not isinstance(array, cupy.ndarray):
         raise UsageError(f"{type(array).__name__} is not an array on the GPU", way_out="pass CuPy arrays")
-    if order.is_rows or array.dtype != order.dtype:
+    dated = isinstance(order, KeyOrder) and order.is_dated
+    if order.is_rows or array.dtype != (cupy.int64 if dated else order.dtype):
         raise UsageError(f"an array of {array.dtype} is not one of {order.describe()}", way_out="convert one of them")
     if array.size and array.data.ptr % array.itemsize:
         raise UsageError("an array does not start at a multiple of its items' size", way_out="merge a copy of it")
