@@ -9,7 +9,7 @@ import numpy as np
 from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.key_parts import key_images, words_of
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.payload import from_plain, plain, rows_at
+from gpumerge_cli.arrays.payload import from_plain, plain, taken_items
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.equals import Kept
@@ -55,8 +55,8 @@ def _counted_on_gpu(backend: Any, items: Any, compared: Any, values: list[Any], 
     may_differ = compared.dtype.kind == "f" and keep == "last"
     same = compared.dtype == plain(items).dtype and not may_differ
     return (
-        from_plain(found, items.dtype) if same else rows_at(items, kept),
-        *(rows_at(rows, kept) for rows in values),
+        from_plain(found, items.dtype) if same else taken_items(items, kept),
+        *(taken_items(rows, kept) for rows in values),
         counts,
     )
 

@@ -18,7 +18,7 @@ from gpumerge_cli.arrays.payload import (
     moves_along,
     plain,
     readable,
-    rows_at,
+    taken_items,
 )
 from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
 from gpumerge_cli.backends.gpu import access as gpu
@@ -105,8 +105,8 @@ class DeviceCall:
         ranks = self.argtopk(n)
         with self.current():
             rows, [array] = self._rows(), self.call.arrays
-            found = rows_at(array, ranks)
-            return found if rows is None else (found, rows_at(rows[0], ranks))
+            found = taken_items(array, ranks)
+            return found if rows is None else (found, taken_items(rows[0], ranks))
 
     def first_disorder(self) -> tuple[int, int] | None:
         """The first item that goes before its predecessor: (the number of its array, its index). None without any.

@@ -9,7 +9,7 @@ import numpy as np
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.device import OF_IMAGES, DeviceCall
 from gpumerge_cli.arrays.key_parts import first_disorder_of_words, key_images, words_of
-from gpumerge_cli.arrays.payload import concatenated, contiguous, from_plain, plain, rows_at
+from gpumerge_cli.arrays.payload import concatenated, contiguous, from_plain, plain, taken_items
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 
@@ -104,7 +104,7 @@ class ImagedDeviceCall(DeviceCall):
         if given is not None:
             found = given[: len(ranks)]
             plain(found)[:] = rows
-        return found if call.rows is None else (found, rows_at(concatenated(self._rows() or ()), ranks))
+        return found if call.rows is None else (found, taken_items(concatenated(self._rows() or ()), ranks))
 
 
 def _copied(cupy: Any, array: Any) -> Any:

@@ -54,6 +54,8 @@ def as_items(items: Any, dtype: np.dtype[Any]) -> Any:
     if not is_cupy(items) and dtype.names is None:
         return as_keys(np, items, dtype)
     found = items if is_cupy(items) else as_listed(items, "items are not an array")
+    if found.dtype.kind == "V" and dtype == f"S{found.dtype.itemsize}":
+        found = found.view(dtype)
     if found.dtype != dtype:
         raise UsageError(f"items of {found.dtype} are not of {dtype}", way_out="give items of the arrays' dtype")
     return found

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
 
@@ -34,6 +34,7 @@ FieldKey = str | tuple[str, Direction]
 ArrayKey = FieldKey | Sequence[FieldKey]
 """A field of structured arrays, or a list of several, the first one first."""
 _WORD = 8
+_NAME = "name a field of the arrays' dtype"
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,10 @@ class KeyPart:
 
 def as_field_keys(key: Any) -> list[tuple[str, bool]]:
     """The name of each field of `key`, a list, and whether it descends. Raises UsageError for anything else."""
-    listed = [key] if _is_directed(key) else key
+    if not isinstance(key, Iterable) or isinstance(key, bytes):
+        raise UsageError(f"key={short_repr(key)} is not the name of a field", way_out=_NAME)
     found = []
-    for one in listed if isinstance(listed, Iterable) and not isinstance(listed, str | bytes) else ():
+    for one in [key] if _is_directed(key) else key:
         if isinstance(one, str):
             found.append((one, False))
         elif _is_directed(one):
@@ -89,13 +91,11 @@ def as_field_keys(key: Any) -> list[tuple[str, bool]]:
             what = f"key={short_repr(key)}: {short_repr(one)} is not the name of a field"
             raise UsageError(what, way_out='give names, "name:r" or ("name", "descending")')
     if not found:
-        raise UsageError(
-            f"key={short_repr(key)} is not the name of a field", way_out="name a field of the arrays' dtype"
-        )
+        raise UsageError(f"key={short_repr(key)} names no field", way_out=_NAME)
     return found
 
 
-def _is_directed(one: Any) -> bool:
+def _is_directed(one: Any) -> TypeGuard[tuple[str, Direction]]:
     return isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str) and one[1] in KEY_DIRECTIONS
 
 

@@ -14,6 +14,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest
 
 if TYPE_CHECKING:
+    from gpumerge_cli.arrays.key_parts import ArrayKey
     from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 _USUAL = LaunchRequest()
@@ -24,7 +25,7 @@ def merge(
     *arrays: Any,
     values: Iterable[Any] | None = None,
     counts: bool = False,
-    key: str | None = None,
+    key: ArrayKey | None = None,
     descending: bool = False,
     text: TextKey | TextKind | None = None,
     check: bool = False,

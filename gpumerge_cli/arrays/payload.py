@@ -112,7 +112,7 @@ def from_plain(array: Any, dtype: np.dtype[Any]) -> Any:
     return array.view(dtype) if array.itemsize == dtype.itemsize > 1 else array.view(dtype).reshape(array.shape[:-1])
 
 
-def rows_at(array: Any, indices: Any) -> Any:
+def taken_items(array: Any, indices: Any) -> Any:
     """The rows of these indices of a NumPy or CuPy array of any dtype, as a new array."""
     return from_plain(plain(array)[indices], array.dtype)
 
@@ -153,7 +153,7 @@ def moves_along(rows: Any) -> bool:
 
 def gathered(values: Sequence[Any], ranks: Any) -> Any:
     """The rows `ranks` of the concatenated values."""
-    return rows_at(concatenated(values), ranks)
+    return taken_items(concatenated(values), ranks)
 
 
 def concatenated(arrays: Sequence[Any]) -> Any:

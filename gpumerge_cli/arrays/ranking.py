@@ -20,11 +20,12 @@ from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.arrays.key_parts import ArrayKey
     from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 
 class _Keywords(TypedDict, total=False):
-    key: str | None
+    key: ArrayKey | None
     descending: bool
     text: TextKey | TextKind | None
     check: bool
@@ -38,7 +39,7 @@ def rank(
     arrays: Sequence[Any],
     at: Any,
     *,
-    key: str | None = None,
+    key: ArrayKey | None = None,
     descending: bool = False,
     text: TextKey | TextKind | None = None,
     check: bool = False,
@@ -86,7 +87,7 @@ def rank_of(
     items: Any,
     *,
     side: Side = "left",
-    key: str | None = None,
+    key: ArrayKey | None = None,
     descending: bool = False,
     text: TextKey | TextKind | None = None,
     check: bool = False,

@@ -14,13 +14,14 @@ from gpumerge_cli.arrays.signatures import Host, Indices, K, Strings, V
 from gpumerge_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from gpumerge_cli.arrays.key_parts import ArrayKey
     from gpumerge_cli.arrays.keys import Array
     from gpumerge_cli.arrays.sort_signatures import ValueArray
     from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 
 class _Keywords(TypedDict, total=False):
-    key: str | None
+    key: ArrayKey | None
     descending: bool
     text: TextKey | TextKind | None
     threads: int | None
@@ -47,7 +48,7 @@ def topk(
     n: int,
     *,
     values: Any = None,
-    key: str | None = None,
+    key: ArrayKey | None = None,
     descending: bool = False,
     text: TextKey | TextKind | None = None,
     threads: int | None = None,
@@ -99,7 +100,7 @@ def argtopk(
     array: Any,
     n: int,
     *,
-    key: str | None = None,
+    key: ArrayKey | None = None,
     descending: bool = False,
     text: TextKey | TextKind | None = None,
     threads: int | None = None,

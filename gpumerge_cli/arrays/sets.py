@@ -14,6 +14,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
+    from gpumerge_cli.arrays.key_parts import ArrayKey
     from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 
@@ -26,7 +27,7 @@ def _set_of(equals: Equals) -> Callable[[Callable[[], None]], SetFunction]:
             distinct: bool = False,
             counts: bool = False,
             values: Iterable[Any] | None = None,
-            key: str | None = None,
+            key: ArrayKey | None = None,
             descending: bool = False,
             text: TextKey | TextKind | None = None,
             check: bool = False,

@@ -17,6 +17,7 @@ from gpumerge_cli.arrays.options import Tuning
 from gpumerge_cli.engine.job import BackendChoice
 
 if TYPE_CHECKING:
+    from gpumerge_cli.arrays.key_parts import ArrayKey
     from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 K = TypeVar("K", bound=np.generic)
@@ -34,7 +35,7 @@ Yes = Literal[True]
 class CallKeywords(TypedDict, total=False):
     """The options of merge, sort and the sets. See gpumerge_cli.merge."""
 
-    key: str | None
+    key: ArrayKey | None
     descending: bool
     text: TextKey | TextKind | None
     out: Any

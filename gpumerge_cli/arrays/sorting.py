@@ -16,13 +16,14 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import Algorithm, KernelChoice, LaunchRequest, SortRequest
 
 if TYPE_CHECKING:
+    from gpumerge_cli.arrays.key_parts import ArrayKey
     from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 _USUAL = SortRequest()
 
 
 class _ArgsortKeywords(TypedDict, total=False):
-    key: str | None
+    key: ArrayKey | None
     descending: bool
     text: TextKey | TextKind | None
     algorithm: Algorithm | Literal["auto"]
@@ -38,7 +39,7 @@ def sort(
     *,
     values: Any = None,
     counts: bool = False,
-    key: str | None = None,
+    key: ArrayKey | None = None,
     descending: bool = False,
     text: TextKey | TextKind | None = None,
     out: Any = None,
@@ -113,7 +114,7 @@ def argsort(array: Any, **options: Unpack[_ArgsortKeywords]) -> Any: ...
 def argsort(
     array: Any,
     *,
-    key: str | None = None,
+    key: ArrayKey | None = None,
     descending: bool = False,
     text: TextKey | TextKind | None = None,
     algorithm: Algorithm | Literal["auto"] = "auto",
@@ -156,7 +157,7 @@ def argsort(
 
 
 def is_sorted(
-    array: Any, *, key: str | None = None, descending: bool = False, text: TextKey | TextKind | None = None
+    array: Any, *, key: ArrayKey | None = None, descending: bool = False, text: TextKey | TextKind | None = None
 ) -> bool:
     """True if a 1-D array is in the order that `merge` describes.
 

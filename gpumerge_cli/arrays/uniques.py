@@ -16,6 +16,7 @@ from gpumerge_cli.launch import SortRequest
 from gpumerge_cli.units import quoted_value
 
 if TYPE_CHECKING:
+    from gpumerge_cli.arrays.key_parts import ArrayKey
     from gpumerge_cli.arrays.text_key import TextKey, TextKind
     from gpumerge_cli.order.equals import Kept
 
@@ -24,7 +25,7 @@ _SORT = SortRequest()
 
 class _Keywords(TypedDict, total=False):
     keep: Kept
-    key: str | None
+    key: ArrayKey | None
     descending: bool
     text: TextKey | TextKind | None
     backend: BackendChoice
@@ -48,7 +49,7 @@ def unique(
     values: Any = None,
     counts: bool = False,
     keep: Literal["first", "last"] = "first",
-    key: str | None = None,
+    key: ArrayKey | None = None,
     descending: bool = False,
     text: TextKey | TextKind | None = None,
     backend: BackendChoice = "auto",
