@@ -61,6 +61,10 @@ class DeviceArray(np.ndarray):  # type: ignore[type-arg]
     data = property(lambda self: _Pointer(self.__array_interface__["data"][0], self))  # type: ignore[assignment]
     device = property(lambda self: _Device())  # type: ignore[assignment]
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {**self.__array_interface__, "stream": None}
+
     def get(self) -> Any:
         """The items as an array of NumPy."""
         assert self.flags.c_contiguous or self.dtype.kind in _KNOWN
@@ -116,11 +120,24 @@ def _wrapped(found: Any) -> Any:
     return np.asarray(found).view(DeviceArray) if isinstance(found, np.ndarray | np.generic) else found
 
 
+def _asarray(given: Any) -> Any:
+    if isinstance(given, DeviceArray):
+        return given
+    interface = getattr(given, "__cuda_array_interface__", None)
+    if interface is None:
+        return _wrapped(_checked(np.array(given)))
+    made = np.asarray(SimpleNamespace(__array_interface__={**interface, "version": 3}, given=given))
+    return _wrapped(_checked(made))
+
+
 class _Module:
     """The functions of NumPy on arrays of the stand-in."""
 
     ndarray = DeviceArray
-    cuda = SimpleNamespace(runtime=SimpleNamespace(getDevice=lambda: 0))
+    cuda = SimpleNamespace(
+        runtime=SimpleNamespace(getDevice=lambda: 0, pointerGetAttributes=lambda _: SimpleNamespace(device=0))
+    )
+    asarray = staticmethod(lambda given: _asarray(given))
     may_share_memory = staticmethod(lambda a, b: np.may_share_memory(_bare(a), _bare(b)))
 
     def __getattr__(self, name: str) -> Any:
@@ -131,11 +148,11 @@ class _Module:
         def function(*given: Any, **options: Any) -> Any:
             for each in given:
                 for one in each if isinstance(each, list | tuple) else (each,):
-                    assert name == "asarray" or type(one) is not np.ndarray, f"cupy.{name} of an array of NumPy"
+                    assert type(one) is not np.ndarray, f"cupy.{name} of an array of NumPy"
             made = found(*map(_checked, given), **{key: _bare(value) for key, value in options.items()})
             if isinstance(made, np.ndarray) and made.dtype.kind not in _KNOWN:
                 raise ValueError(f"Unsupported dtype {made.dtype}")
-            return _wrapped(made.copy() if name == "asarray" else made)
+            return _wrapped(made)
 
         return function
 

@@ -223,6 +223,20 @@ def test_joins(put: Put, rng: np.random.Generator) -> None:
             assert back(found).tolist() == matches.tolist()
 
 
+@pytest.mark.parametrize("put", ["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)], indirect=True)
+def test_dates_of_other_libraries(put: Put) -> None:
+    """CuPy reads no dates by this protocol."""
+
+    class Column:
+        def __init__(self, array: Array) -> None:
+            self.array, self.__cuda_array_interface__ = array, {**array.__cuda_array_interface__, "typestr": "<M8[s]"}
+
+    array = put(np.array([3, np.iinfo(np.int64).min, 1]))
+    found = gpumerge_cli.sort(Column(array))
+    assert found.dtype == "M8[s]"
+    assert back(found).astype(np.int64).tolist() == [1, 3, np.iinfo(np.int64).min]
+
+
 def test_messages(put: Put) -> None:
     items = np.zeros(3, RECORD)
     items["city"] = [b"b", b"a", b"c"]

@@ -22,6 +22,7 @@ from gpumerge_cli.arrays.payload import (
 )
 from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
 from gpumerge_cli.backends.gpu import access as gpu
+from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.keys import KeyOrder
@@ -37,8 +38,15 @@ if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import PreparedOperation
 
 _USUAL = SortRequest()
-OF_IMAGES = "a call on bytes, records or several keys"
-"""For messages."""
+
+
+def check_uncaptured() -> None:
+    """Raises UsageError if a graph captures the current stream."""
+    from gpumerge_cli.backends.gpu.streams import current_stream, is_captured
+
+    if is_captured(current_stream()):
+        what = "a graph cannot capture calls on bytes, records or several keys"
+        raise UsageError(what, way_out="call it outside of the capture")
 
 
 class DeviceCall:
@@ -257,9 +265,7 @@ class DeviceCall:
         if keys.parts:
             import cupy
 
-            from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
-
-            check_waiting(current_stream(), OF_IMAGES)
+            check_uncaptured()
             return key_images(cupy, self._backend, [words_of(cupy, array, keys.parts) for array in arrays])
         assert isinstance(order, KeyOrder), "kernels of arrays take numbers alone"
         return [order.image_of_bits(contiguous(array).view(order.unsigned)) for array in arrays]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpumerge_cli.arrays.call import Call
-from gpumerge_cli.arrays.device import OF_IMAGES, DeviceCall
+from gpumerge_cli.arrays.device import DeviceCall, check_uncaptured
 from gpumerge_cli.arrays.key_parts import first_disorder_of_words, key_images, words_of
 from gpumerge_cli.arrays.payload import concatenated, contiguous, from_plain, plain, taken_items
 from gpumerge_cli.launch import LaunchRequest, SortRequest
@@ -76,7 +76,6 @@ class ImagedDeviceCall(DeviceCall):
         from gpumerge_cli.arrays.host_ranks import as_items
         from gpumerge_cli.arrays.interchange import is_cupy
         from gpumerge_cli.arrays.options import same_side
-        from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
 
         keys = self.call.keys
         wanted = as_items(items, keys.wanted.dtype)
@@ -86,7 +85,7 @@ class ImagedDeviceCall(DeviceCall):
             there = wanted if is_cupy(wanted) else _copied(cupy, wanted)
             words = [words_of(cupy, array, keys.parts) for array in self.call.arrays]
             words.append(words_of(cupy, contiguous(there).reshape(-1), keys.wanted.parts))
-            check_waiting(current_stream(), OF_IMAGES)
+            check_uncaptured()
             *runs, images = key_images(cupy, self._backend, words)
             found = cupy.empty(wanted.shape, "int64")
             if images.size:

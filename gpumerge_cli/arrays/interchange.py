@@ -174,16 +174,19 @@ def _from_device(given: Any) -> Any:
         return cupy.from_dlpack(_Captured(given) if _is_captured(cupy, given.__dlpack_device__()[1]) else given)
     if interface.get("mask") is not None:
         raise has_nulls(name_of(given), 0)
-    stream = interface.get("stream")
+    dtype, stream = np.dtype(interface.get("typestr", "<i8")), interface.get("stream")
+    dated = dtype.kind in "mM"
+    if dated:  # CuPy's functions refuse dates, its arrays hold them
+        interface = {**interface, "typestr": f"{dtype.byteorder}i8"}
     # CuPy would copy an array of another device to the current one. Work on it is queued on a stream of its own device.
     with _on(cupy, _device_of(cupy, interface["data"][0])):
-        if stream is None:
+        if stream is None and not dated:
             return cupy.asarray(given)
         # CuPy would make the host wait for the stream on which the items are made.
         array = cupy.asarray(_Made(given, interface))
-        if array.size:
+        if array.size and stream is not None:
             _wait_for(cupy, stream)
-        return array
+        return array.view(dtype) if dated else array
 
 
 def _device_of(cupy: Any, address: int) -> int | None:

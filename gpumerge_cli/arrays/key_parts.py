@@ -141,7 +141,10 @@ def first_disorder_of_words(xp: Any, words: Sequence[Any]) -> int | None:
 
 def _ranks(xp: Any, backend: Backend, words: Sequence[Any], threads: int) -> Any:
     """The ranks of items among each other by their words, uint64. Equal items have equal ranks."""
-    order, count = _sorted(backend, words[-1], threads), len(words[0])
+    count = len(words[0])
+    if not count:
+        return words[0]
+    order = _sorted(backend, words[-1], threads)
     for word in reversed(words[:-1]):
         order = order[_sorted(backend, word[order], threads)]
     is_new = xp.zeros(count, bool)

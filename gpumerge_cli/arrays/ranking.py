@@ -107,7 +107,7 @@ def rank_of(
         Sorted 1-D arrays that `merge` takes, in host memory or on one GPU.
     items:
         A key or an array of keys of any shape, which the arrays' dtype can hold. For structured arrays, values of the
-        field `key`.
+        field `key`; for a list of several fields, items of the arrays' dtype.
     side:
         "left" counts the items ahead of all that equal the key, "right" also counts the equal ones.
     key, descending, text, check:
