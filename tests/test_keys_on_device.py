@@ -143,6 +143,14 @@ def test_sorts(placed: tuple[Put, Case], rng: np.random.Generator, descending: b
         assert raw(back(keys)) == raw(back(moved)) == raw(items[expected[:7]])
         assert gpumerge_cli.is_sorted(array, **how) is bool((np.diff(expected) > 0).all())
         assert gpumerge_cli.is_sorted(put(items[expected]), **how)
+        twice = np.empty(2 * count, dtype)
+        twice[::2], twice[1::2] = items, items[::-1]
+        behind, turned = order_of(twice[1:], key, descending), order_of(items[::-1], key, descending)
+        assert back(gpumerge_cli.argsort(put(twice)[1:], **how)).tolist() == behind.tolist()
+        keys, moved = gpumerge_cli.sort(put(twice)[::2], values=put(numbers)[::-1], **how)
+        assert raw(back(keys)) == raw(items[expected])
+        assert raw(back(moved)) == raw(numbers[::-1][expected])
+        assert back(gpumerge_cli.argsort(array[::-1], **how)).tolist() == turned.tolist()
 
 
 def test_merges_and_sets(placed: tuple[Put, Case], rng: np.random.Generator) -> None:
@@ -221,6 +229,35 @@ def test_joins(put: Put, rng: np.random.Generator) -> None:
             matches = gpumerge_cli.asof_join(a, b, by=by)
             found = gpumerge_cli.asof_join(put(a), put(b), by=tuple(map(put, by)))
             assert back(found).tolist() == matches.tolist()
+
+
+def test_columns_become_records(put: Put, rng: np.random.Generator) -> None:
+    items = drawn(rng, RECORD, 300)
+    given = {name: put(np.ascontiguousarray(items[name])) for name in ("when", "city", "ok", "amount")}
+    key = ["city", "when:r", "amount"]
+    expected = order_of(items, key, False)
+    assert back(gpumerge_cli.argsort(given, key=key)).tolist() == expected.tolist()
+    found = gpumerge_cli.sort(given, key=key)
+    assert found.dtype.names == tuple(given)
+    assert [raw(back(found)[name]) for name in given] == [raw(items[name][expected]) for name in given]
+    assert gpumerge_cli.is_sorted(found, key=key)
+    for row in (slice(0), slice(1)):
+        assert len(gpumerge_cli.merge({name: given[name][row] for name in given}, found, key="ok")) == 300 + row.stop
+    numbers = put(np.arange(3))
+    for columns_, told in (
+        ({}, "a dict without columns; give arrays by their names"),
+        ({1: numbers}, "1 is not the name of a column"),
+        ({"a": numbers, "b": numbers[1:]}, "columns of different lengths: {'a': 3, 'b': 2}; give"),
+        ({"a": numbers.reshape(1, 3)}, "column 'a': an array of int64, 2-D, is not a column"),
+        ({"a": np.array([None])}, "column 'a': an array of object, 1-D, is not a column"),
+        ({"a": numbers}, r"records need a key; name one of their fields as the key \(key=\): a"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            gpumerge_cli.sort(columns_)
+    with pytest.raises(UsageError, match=r"join takes no records; give a field of each, as a\['a'\]"):
+        gpumerge_cli.join({"a": numbers}, {"a": numbers})
+    with pytest.raises(UsageError, match="values is a dict, not a list of arrays"):
+        gpumerge_cli.merge(numbers, values={"a": numbers})
 
 
 @pytest.mark.parametrize("put", ["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)], indirect=True)

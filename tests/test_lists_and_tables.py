@@ -291,7 +291,7 @@ def test_dicts_and_sets_are_no_lists_of_arrays(given: Any) -> None:
         assert str(refused.value) == said + (f"its values{values.format(argument)}" if values else "a list")
 
 
-@pytest.mark.parametrize("given", [{"a": NUMBERS}, {1, 2}, None, object()])
+@pytest.mark.parametrize("given", [{1, 2}, None, object()])
 def test_other_objects_are_no_arrays(given: Any) -> None:
     name = type(given).__name__
     for call in (

@@ -17,7 +17,8 @@ from gpumerge_cli.arrays.options import (
     same_side,
     shortened,
 )
-from gpumerge_cli.arrays.payload import on_host, payload
+from gpumerge_cli.arrays.payload import payload
+from gpumerge_cli.arrays.plain_items import on_host
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import DisorderError, UsageError

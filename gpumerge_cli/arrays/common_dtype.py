@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.options import in_native_order
+from gpumerge_cli.arrays.record_columns import as_given_array
 
 _LISTS = (list, tuple)  # made once: calls on small arrays are short
 _NUMBERS = "biufc"
@@ -19,13 +19,13 @@ EMPTY_TEXTS = "U1"
 
 
 def as_arrays(given: Sequence[Any], *, payload: bool = False, empty: str = "") -> list[Any]:
-    """The NumPy or CuPy arrays of a call, as as_array gives each. Lists and tuples among them take a common dtype.
+    """The NumPy or CuPy arrays of a call, as as_given_array gives each. Lists and tuples in it take a common dtype.
 
     Beside arrays it is the arrays' dtype, or that of their widest texts, else the one of numpy.result_type. An empty
     list takes any. If the dtype does not hold every value of the lists, they keep their own dtypes. empty: the dtype
     of the lists where all of `given` are empty lists; by default NumPy's.
     """
-    found = [as_array(each, payload=payload) for each in given]
+    found = [as_given_array(each, payload=payload) for each in given]
     if empty and all(isinstance(each, _LISTS) and array.size == 0 for each, array in zip(given, found, strict=True)):
         return [array.astype(empty) for array in found]
     for each in given:

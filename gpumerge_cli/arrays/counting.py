@@ -9,7 +9,7 @@ import numpy as np
 from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.key_parts import key_images, words_of
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.payload import from_plain, plain, taken_items
+from gpumerge_cli.arrays.plain_items import from_plain, plain, taken_items
 
 if TYPE_CHECKING:
     from gpumerge_cli.order.equals import Kept

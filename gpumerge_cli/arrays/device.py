@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.key_parts import key_images, words_of
 from gpumerge_cli.arrays.keys import ArrayKeys
-from gpumerge_cli.arrays.payload import (
-    concatenated,
-    contiguous,
-    from_plain,
-    gathered,
-    moves_along,
-    plain,
-    readable,
-    taken_items,
-)
+from gpumerge_cli.arrays.payload import concatenated, gathered, moves_along
+from gpumerge_cli.arrays.plain_items import contiguous, from_plain, plain, readable, taken_items
 from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.errors import UsageError

@@ -9,7 +9,8 @@ import numpy as np
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.device import DeviceCall, check_uncaptured
 from gpumerge_cli.arrays.key_parts import first_disorder_of_words, key_images, words_of
-from gpumerge_cli.arrays.payload import concatenated, contiguous, from_plain, plain, taken_items
+from gpumerge_cli.arrays.payload import concatenated
+from gpumerge_cli.arrays.plain_items import contiguous, from_plain, plain, taken_items
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 

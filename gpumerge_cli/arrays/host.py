@@ -10,7 +10,8 @@ from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.host_runs import HostRuns, ItemIndices
 from gpumerge_cli.arrays.key_parts import first_disorder_of_words, words_of
 from gpumerge_cli.arrays.keys import Array, keys_in
-from gpumerge_cli.arrays.payload import gathered, on_host
+from gpumerge_cli.arrays.payload import gathered
+from gpumerge_cli.arrays.plain_items import on_host
 from gpumerge_cli.backends.select import select
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 import numpy as np
 
 from gpumerge_cli.arrays.options import short_repr
-from gpumerge_cli.arrays.payload import concatenated, item_rows
+from gpumerge_cli.arrays.payload import concatenated
+from gpumerge_cli.arrays.plain_items import item_rows
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import SortRequest

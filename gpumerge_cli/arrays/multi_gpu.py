@@ -11,7 +11,7 @@ from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.interchange import as_array
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import check_aligned, check_backend, check_count, check_out, flag
-from gpumerge_cli.arrays.payload import contiguous
+from gpumerge_cli.arrays.plain_items import contiguous
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.engine.parallel import FEEDING_THREADS, PART_BYTES, for_each

@@ -1,0 +1,62 @@
+"""Columns beside each other as one array of records, in host memory or on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gpumerge_cli.arrays.interchange import as_array, check_unmasked
+from gpumerge_cli.arrays.options import in_native_order, same_side, short_repr
+from gpumerge_cli.arrays.plain_items import item_rows
+from gpumerge_cli.errors import UsageError
+
+
+def records_of_columns(columns: Mapping[Any, Any]) -> Any:
+    """A structured array with a field for each column, of NumPy or CuPy, where the columns lie. Fields are aligned.
+
+    columns: 1-D arrays of one length by their names. Raises UsageError for others, and for columns of objects.
+    """
+    if not columns:
+        raise UsageError("a dict without columns", way_out='give arrays by their names, as {"city": cities}')
+    found = {}
+    for name, given in columns.items():
+        if not isinstance(name, str) or not name:
+            what = f"{short_repr(name)} is not the name of a column"
+            raise UsageError(what, way_out='use texts, as {"city": cities}')
+        array = as_array(given)
+        check_unmasked(array)
+        if array.ndim != 1 or array.dtype.hasobject or array.dtype.kind == "T" or not array.dtype.itemsize:
+            what = f"column {short_repr(name)}: an array of {array.dtype}, {array.ndim}-D, is not a column of records"
+            raise UsageError(what, way_out="give 1-D arrays of numbers, dates, bytes or records")
+        found[name] = array
+    lengths = {name: len(array) for name, array in found.items()}
+    if len(set(lengths.values())) != 1:
+        raise UsageError(f"columns of different lengths: {lengths}", way_out="give an item of each for each record")
+    on_device, count = same_side(list(found.values())), next(iter(lengths.values()))
+    fields: Any = [(name, in_native_order(array.dtype)) for name, array in found.items()]
+    dtype = np.dtype(fields, align=True)
+    if not on_device:
+        records = np.zeros(count, dtype)
+        for name, array in found.items():
+            records[name] = array
+        return records
+    first = next(iter(found.values()))
+    with first.device:
+        import cupy
+
+        rows = cupy.zeros((count, dtype.itemsize), np.uint8)
+        for name, array in found.items():
+            fields_of: Any = dtype.fields
+            start = fields_of[name][1]
+            if count:
+                rows[:, start : start + array.itemsize] = item_rows(array)
+        return rows.reshape(-1).view(dtype)
+
+
+def as_given_array(given: Any, *, payload: bool = False) -> Any:
+    """See as_array, which this is but for a dict of columns: they become records. payload: values are no columns."""
+    if isinstance(given, Mapping) and not payload:
+        return records_of_columns(given)
+    return as_array(given, payload=payload)
