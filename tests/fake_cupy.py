@@ -246,3 +246,11 @@ def there(cupy: Any, array: Any) -> Any:
     flat = np.ascontiguousarray(array).reshape(-1)
     known = flat.dtype.kind in _KNOWN
     return (cupy.asarray(flat) if known else cupy.asarray(flat.view(np.uint8)).view(array.dtype)).reshape(array.shape)
+
+
+def back(found: Any) -> Any:
+    """The items of an array on a device, of any dtype, in host memory; anything else as it is."""
+    if not hasattr(found, "get"):
+        return found
+    known = found.dtype.kind in _KNOWN or found.size == 0
+    return np.asarray((found if known else found.view(np.uint8)).get()).view(found.dtype)

@@ -36,6 +36,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import ALGORITHMS
 from gpumerge_cli.order.key_types import DTYPES
 from tests.apart import conclude, each
+from tests.fake_cupy import back, there
 from tests.strategies import special_values
 
 Random = np.random.Generator
@@ -73,7 +74,7 @@ class Call:
     function: str
     arrays: list[Any]
     options: dict[str, Any] = field(default_factory=dict)
-    key: str | None = None
+    key: Any = None
     descending: bool = False
     ordered: bool = True
     refused: bool | None = False
@@ -110,6 +111,15 @@ def ranks_of(keys: Array, descending: bool) -> NDArray[np.int64]:
     return -ranks if descending else ranks
 
 
+def item_ranks(items: Array, key: Any, descending: bool) -> NDArray[np.int64]:
+    """Each item's place among the distinct items by a key, or by a list of keys, the first one first."""
+    if not isinstance(key, list):
+        return ranks_of(keys_of(items, key), descending)
+    named = [(one.removesuffix(":r"), one.endswith(":r")) if isinstance(one, str) else (one[0], True) for one in key]
+    ranks = [ranks_of(keys_of(items, name), turned != descending) for name, turned in named]
+    return np.unique(np.stack(ranks, axis=1), axis=0, return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
 def drawn(seed: int, number: int, backend: str, folder: Path) -> Call:
     """Case `number`; files that are mapped lie in the folder."""
     random = np.random.default_rng([seed, number])
@@ -123,7 +133,7 @@ def drawn(seed: int, number: int, backend: str, folder: Path) -> Call:
         size = int(random.integers(0, total + 1)) if random.random() < 0.85 else int(random.integers(0, 3))
         items = _content(random, dtype, size)
         if call.ordered:
-            items = items[np.argsort(ranks_of(keys_of(items, key), call.descending), kind="stable")]
+            items = items[np.argsort(item_ranks(items, key, call.descending), kind="stable")]
         call.arrays.append(_laid(random, items, folder / str(number_of_run), call.notes))
     call.options |= {"key": key} if key is not None or random.random() < 0.1 else {}
     call.options |= {"descending": call.descending} if call.descending or random.random() < 0.3 else {}
@@ -134,14 +144,20 @@ def drawn(seed: int, number: int, backend: str, folder: Path) -> Call:
     return call
 
 
-def _dtype(random: Random) -> tuple[np.dtype[Any], str | None]:
+def _dtype(random: Random) -> tuple[np.dtype[Any], Any]:
     if random.random() < 0.6:
         dtype = np.dtype(PLAIN[int(random.integers(len(PLAIN)))])
         return (dtype.newbyteorder() if random.random() < 0.15 else dtype), None
     if random.random() < 0.3:
         return BYTES[int(random.integers(len(BYTES)))], None
     rows, keys = ROWS[int(random.integers(len(ROWS)))]
-    return rows, str(random.choice(keys))
+    if random.random() < 0.5:
+        return rows, str(random.choice(keys))
+    some = [str(name) for name in random.permutation(keys)[: int(random.integers(1, 4))]]
+    return rows, [
+        [name, f"{name}:r", (name, "descending")][0 if random.random() < 0.6 else int(random.integers(1, 3))]
+        for name in some
+    ]
 
 
 def _content(random: Random, dtype: np.dtype[Any], size: int) -> Array:
@@ -285,8 +301,11 @@ def problem(call: Call, on_device: bool = False) -> str:
     if on_device:
         import cupy
 
-        arrays = [cupy.asarray(array) for array in arrays]
-        options |= {name: _moved(options[name], cupy.asarray) for name in ("out", "values") if name in options}
+        def moved(array: Any) -> Any:
+            return there(cupy, array)
+
+        arrays = [moved(array) for array in arrays]
+        options |= {name: _moved(options[name], moved) for name in ("out", "values") if name in options}
     try:
         found = getattr(gpumerge_cli, call.function)(*arrays, **options)
     except UsageError as error:
@@ -298,8 +317,7 @@ def problem(call: Call, on_device: bool = False) -> str:
     if call.refused:
         return "it is not refused"
     if on_device:
-        found = tuple(each_.get() for each_ in found) if isinstance(found, tuple) else getattr(found, "get", found)
-        found = found() if callable(found) else found
+        found = tuple(map(back, found)) if isinstance(found, tuple) else back(found)
     elif "out" in options and (found[0] if isinstance(found, tuple) else found) is not options["out"]:
         return "it does not return out"
     if before != [_packed(array) for array in call.arrays]:
@@ -365,7 +383,7 @@ def _wrong(call: Call, found: Any) -> str:
     ends = np.cumsum([len(array) for array in call.arrays])
     for array, end in zip(call.arrays, ends, strict=True):
         both[end - len(array) : end] = array
-    ranks = ranks_of(keys_of(both, call.key), call.descending)
+    ranks = item_ranks(both, call.key, call.descending)
     if call.function == "is_sorted":
         right = bool((ranks[1:] >= ranks[:-1]).all())
         return "" if type(found) is bool and found == right else f"{found!r}, not {right}"
@@ -419,6 +437,19 @@ def _alike(a: Array, b: Array) -> bool:
     return bool(np.array_equal(a, b)) if a.dtype.names is None else a.tobytes() == b.tobytes()
 
 
+def fits_device(call: Call) -> bool:
+    """Whether CuPy has arrays for a call: none of foreign byte order but in records, and none of objects or strings."""
+    values = call.options.get("values", [])
+    every = [*call.arrays, *(values if isinstance(values, list) else [values])]
+    every += [call.options["out"]] if "out" in call.options else []
+    known = [
+        isinstance(each_, np.ndarray)
+        and (each_.dtype.names is not None or (each_.dtype.kind in "iufbmMSV" and each_.dtype.isnative))
+        for each_ in every
+    ]
+    return all(known) and not call.refused
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 1 if a case is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -436,12 +467,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             call = drawn(wish.seed, number, wish.backend, Path(folder))
             kinds = [call.function, f"{call.function}, {'in order' if call.ordered else 'in no order'}"]
             kinds += [note for note in call.notes if note.startswith("to be")] + [*call.options]
-            # CuPy has no arrays of records, of foreign byte order or of objects.
-            values = call.options.get("values", [])
-            plain = [*call.arrays, *(values if isinstance(values, list) else [values])]
-            plain += [call.options["out"]] if "out" in call.options else []
-            fits = all(isinstance(a, np.ndarray) and a.dtype.kind in "iufb" and a.dtype.isnative for a in plain)
-            on_device = wish.backend == "gpu" and fits and not call.refused and number % 2 == 1
+            on_device = wish.backend == "gpu" and fits_device(call) and number % 2 == 1
             tell(call.describe())
             if wish.writers:
                 return [*kinds, "beside a writer"], problem_beside_writer(call)

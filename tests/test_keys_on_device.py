@@ -6,6 +6,7 @@ Each test runs three times: on NumPy's arrays, on a stand-in for CuPy, and on a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli.errors import DisorderError, UsageError
-from tests import needs
-from tests.fake_cupy import fake_cupy, there
+from tests import fuzz_api, needs
+from tests.fake_cupy import back, fake_cupy, there
 
 __all__ = ["fake_cupy"]
 Array = Any
@@ -48,15 +49,6 @@ def puts(place: str, request: pytest.FixtureRequest) -> Put:
 def put(request: pytest.FixtureRequest) -> Put:
     """See puts."""
     return puts(request.param, request)
-
-
-def back(found: Array) -> Array:
-    """The items in host memory."""
-    if not hasattr(found, "get"):
-        return found
-    known = found.dtype.kind in "biuf" or found.size == 0
-    raw = found if known else found.view(np.uint8)
-    return np.asarray(raw.get()).view(found.dtype)
 
 
 def raw(items: Array) -> bytes:
@@ -296,3 +288,15 @@ def test_messages(put: Put) -> None:
         gpumerge_cli.sort(put(np.arange(3)), key=["a"])
     with pytest.raises(UsageError, match="text: several keys are not read as values"):
         gpumerge_cli.sort(put(items), key=["city", "amount"], text="size")
+
+
+@pytest.mark.usefixtures("fake_cupy")
+@pytest.mark.parametrize("cases", [150, pytest.param(5000, marks=pytest.mark.thorough)])
+def test_random_calls_on_the_stand_in(rng: np.random.Generator, tmp_path: Path, cases: int) -> None:
+    seed, tried = int(rng.integers(2**32)), 0
+    for number in range(cases):
+        call = fuzz_api.drawn(seed, number, "gpu", tmp_path)
+        if fuzz_api.fits_device(call):
+            assert fuzz_api.problem(call, on_device=True) == "", (seed, number, call.describe())
+            tried += 1
+    assert tried > cases / 4

@@ -51,11 +51,11 @@ def merge(
         One or more, of any lengths: NumPy and CuPy arrays, lists and tuples of numbers, of which numpy.asarray makes
         arrays, and anything that offers `__array__`, `__cuda_array_interface__`, `__dlpack__` or, with pyarrow
         installed, Arrow's C interface: Series of polars and pandas, Arrow arrays, tensors of PyTorch. A dict of columns
-        becomes a structured array. Arrays on a GPU are merged there. Lists take the dtype of the arrays beside them, or numpy.result_type of all lists, if it holds
-        every value; an empty list takes any. dtypes: int8 to int64, uint8 to uint64, float16 to float64, bool,
-        datetime64, timedelta64, S, V, structured ones; in host memory also U with `text`. Each array must be sorted;
-        this is checked only with `check`. For unsorted ones the order of the result is not defined: the CPU puts out
-        every item once, a GPU may put out some twice and others not at all.
+        becomes a structured array. Arrays on a GPU are merged there. Lists take the dtype of the arrays beside them, or
+        numpy.result_type of all lists, if it holds every value; an empty list takes any. dtypes: int8 to int64, uint8
+        to uint64, float16 to float64, bool, datetime64, timedelta64, S, V, structured ones; in host memory also U with
+        `text`. Each array must be sorted; this is checked only with `check`. For unsorted ones the order of the result
+        is not defined: the CPU puts out every item once, a GPU may put out some twice and others not at all.
     values:
         One array for each of `arrays`, of the same length and on the same side: rows that go where their keys go. They
         have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the
