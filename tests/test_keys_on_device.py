@@ -286,8 +286,28 @@ def test_messages(put: Put) -> None:
         gpumerge_cli.sort(put(items))
     with pytest.raises(UsageError, match="not records"):
         gpumerge_cli.sort(put(np.arange(3)), key=["a"])
+    if hasattr(put(items), "get"):
+        with pytest.raises(UsageError, match="values of records are not compared on a GPU; give one of their fields"):
+            gpumerge_cli.diff(put(np.arange(3)), put(np.arange(3)), values=[put(items), put(items)])
+        with pytest.raises(UsageError, match="the CPU reads text, and these arrays lie on a GPU"):
+            gpumerge_cli.sort(put(items["city"]), text="size")
+    with pytest.raises(UsageError, match="several GPUs sort numbers alone, not arrays of .*; leave devices out"):
+        gpumerge_cli.sort(put(items), key=["city"], devices=[0])
     with pytest.raises(UsageError, match="text: several keys are not read as values"):
         gpumerge_cli.sort(put(items), key=["city", "amount"], text="size")
+
+
+def test_graphs_capture_no_images(monkeypatch: pytest.MonkeyPatch, fake_cupy: Any) -> None:
+    words = there(fake_cupy, np.array([b"b", b"a"]))
+    monkeypatch.setattr("gpumerge_cli.backends.gpu.streams.is_captured", lambda stream: True)
+    for call in (
+        gpumerge_cli.sort,
+        gpumerge_cli.argsort,
+        gpumerge_cli.merge,
+        lambda keys: gpumerge_cli.rank_of([keys], b"a"),
+    ):
+        with pytest.raises(UsageError, match="a graph cannot capture calls on bytes, records or several keys; call it"):
+            call(words)
 
 
 @pytest.mark.usefixtures("fake_cupy")

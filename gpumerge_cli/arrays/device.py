@@ -161,6 +161,9 @@ class DeviceCall:
 
         with self.current():
             check_waiting(current_stream(), "diff")
+            if self.call.rows is not None and self.call.rows[0].dtype.names:
+                what = "values of records are not compared on a GPU"
+                raise UsageError(what, way_out="give one of their fields, or arrays in host memory")
             a, b = self.images()
             if not multi:
                 check_unique(cupy, (a, b))
