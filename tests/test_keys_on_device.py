@@ -291,7 +291,7 @@ def test_messages(put: Put) -> None:
             gpumerge_cli.diff(put(np.arange(3)), put(np.arange(3)), values=[put(items), put(items)])
         with pytest.raises(UsageError, match="the CPU reads text, and these arrays lie on a GPU"):
             gpumerge_cli.sort(put(items["city"]), text="size")
-    with pytest.raises(UsageError, match="several GPUs sort numbers alone, not arrays of .*; leave devices out"):
+    with pytest.raises(UsageError, match=r"several GPUs sort numbers alone, not arrays of .*; leave devices out"):
         gpumerge_cli.sort(put(items), key=["city"], devices=[0])
     with pytest.raises(UsageError, match="text: several keys are not read as values"):
         gpumerge_cli.sort(put(items), key=["city", "amount"], text="size")
