@@ -18,7 +18,7 @@ from gpumerge_cli.backends.gpu import joining, launching, many_runs, prepared, s
 from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, pair_order
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import DeviceMemoryError
-from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.kinds import KeyOrder, Order
 from tests.fake_kernels import STREAM, FakeKernels, call, memory, put_on_host, some
 
 
@@ -56,6 +56,23 @@ def test_sorts(
     for run in (keys, out):
         told = call(("is_sorted", order), [run], out, [], None)
         assert told == bool((order.image(run)[1:] >= order.image(run)[:-1]).all())
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_dates(rng: np.random.Generator, descending: bool) -> None:
+    """NaT is last, or first in descending order. The unit of dates is not told to kernels."""
+    order = KeyOrder("datetime", 8, descending)
+    keys = rng.choice(np.array([np.iinfo(np.int64).min, -1, 0, 5]), 1300)
+    expected = np.argsort(-np.unique(keys.view("M8[s]"), return_inverse=True)[1] * (2 * descending - 1), kind="stable")
+    out, ranks = np.empty_like(keys), np.empty_like(keys)
+    assert call(("sort", order), [keys], out, [], None)
+    assert (out == keys[expected]).all()
+    assert call(("argsort", order), [keys], ranks, [], None)
+    assert (ranks == expected).all()
+    merged, moved = np.empty(2600, np.int64), np.empty(2600, np.uint16)
+    assert call(("merge", order, 2, 2), [out, out], merged, [np.arange(1300, dtype=np.uint16)] * 2, moved)
+    assert (np.sort(merged) == np.sort(np.concatenate([out, out]))).all()
+    assert call(("is_sorted", order), [merged], out, [], None)
 
 
 @pytest.mark.parametrize("number", [17, 40, 300])

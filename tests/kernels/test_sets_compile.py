@@ -31,7 +31,7 @@ def walks_compile(architecture: int, order: Order, equals: Equals) -> None:
 
 
 @pytest.mark.one_of_each
-@pytest.mark.parametrize("order", KEY_ORDERS[::4])
+@pytest.mark.parametrize("order", [*KEY_ORDERS[::4], KEY_ORDERS[-1]])
 @pytest.mark.parametrize("equals", EVERY_SET[::2])
 def test_sets_of_every_key(order: Order, equals: Equals) -> None:
     walks_compile(90, order, equals)

@@ -99,7 +99,14 @@ def test_digits_of_every_order(order: Order) -> None:
 
 @pytest.mark.one_of_each
 @pytest.mark.parametrize(
-    "order", [KeyOrder("uint", 1), KeyOrder("float", 2, True), KeyOrder("int", 4), KeyOrder("float", 8)]
+    "order",
+    [
+        KeyOrder("uint", 1),
+        KeyOrder("float", 2, True),
+        KeyOrder("int", 4),
+        KeyOrder("float", 8),
+        KeyOrder("datetime", 8),
+    ],
 )
 @pytest.mark.parametrize("value_bytes", [4, 8])
 def test_digits_of_pairs(order: Order, value_bytes: int) -> None:
@@ -124,7 +131,7 @@ def test_rows_of_keys_and_small_records(order: Order) -> None:
 
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("architecture", FEW)
-@pytest.mark.parametrize("columns", [("uint8", 2, 0), ("int32", 0, 0), ("float64", 0, 16)])
+@pytest.mark.parametrize("columns", [("uint8", 2, 0), ("int32", 0, 0), ("datetime64", 0, 8), ("float64", 0, 16)])
 def test_columns(architecture: int, columns: tuple[str, int, int]) -> None:
     key, value, unit = columns
     keys = Order.of(key)
@@ -144,7 +151,7 @@ def test_columns(architecture: int, columns: tuple[str, int, int]) -> None:
 
 @pytest.mark.one_of_each
 @pytest.mark.parametrize("architecture", [one for one in FEW if one >= 90])
-@pytest.mark.parametrize("columns", [("int32", 4), ("float64", 8), ("uint64", 1), ("float32", 2)])
+@pytest.mark.parametrize("columns", [("int32", 4), ("float64", 8), ("uint64", 1), ("float32", 2), ("datetime64", 4)])
 def test_columns_that_stay_apart(architecture: int, columns: tuple[str, int]) -> None:
     key, value = columns
     along = Columns(Order.of(key), 2, value)
