@@ -33,6 +33,7 @@ class RangeSetup:
         self._feed = feed
         self._rows = rows
         self._runs = runs
+        self._behind = work.looks_behind
 
     def do(self, task: Task) -> TaskResult:
         """Carry out the task. Raises UnfinishedError, InputError."""
@@ -42,11 +43,11 @@ class RangeSetup:
         with ExitStack() as stack:
             made = []
             for source, (low, high) in zip(sources, task.chunk.ranges, strict=True):
-                made.append(source.items(low, high))
+                made.append(source.items(low, high, behind=self._behind))
                 stack.callback(made[-1].source.close)
                 if made[-1].left_out is not None and self._work.keeps_bytes:
                     raise made[-1].left_out
-            ranges = tuple((one.start, one.source.size) for one in made)
+            ranges = tuple((one.start, one.stop) for one in made)
             ranged = replace(task, chunk=Chunk(ranges, task.chunk.offset))
             rows = None if self._rows is None else self._rows.begun(task, self._work.writer)
             if rows is not None:

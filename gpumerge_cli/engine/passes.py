@@ -100,6 +100,11 @@ class Pass:
         return not self.checks and self.equals.keeps_all
 
     @property
+    def looks_behind(self) -> bool:
+        """Whether the item behind a range of a source matters to the result of the range."""
+        return self.equals.minds_next or (self.join is not None and self.join.asof is not None)
+
+    @property
     def sorts(self) -> bool:
         """Whether the items of a task come in any order."""
         return self.action in ("sort", "select", "whole")

@@ -80,13 +80,17 @@ class JsonRanges(LineSource, StoredSource):
         """See RangedSource."""
         return position - len(super().item_before(position)) - 1
 
-    def items(self, low: int, high: int) -> RangeItems:
+    def items(self, low: int, high: int, *, behind: bool = False) -> RangeItems:
         """See RangedSource."""
         first, is_ahead = low, False  # from the item ahead of the range on, if there is one
         while first > 0 and not is_ahead:
             first = self.start_before(first)
             is_ahead = self._item(first) != b""
-        convert = partial(items_of_range, self, self._job.images, self._job.order, (first, high))
+        last, is_behind = high, False
+        while behind and last < self.size and not is_behind:
+            is_behind = self._item(last) != b""
+            last = self.item_end(last)
+        convert = partial(items_of_range, self, self._job.images, self._job.order, (first, last))
         try:
             made = convert(0)
         except InputError:
@@ -95,7 +99,8 @@ class JsonRanges(LineSource, StoredSource):
         left_out = self._blank(first, made.blanks[0][0]) if made.blanks else None
         pairs = zip(made.types, self._job.images.keys, strict=True)
         types = tuple("null" if one is None or key.reads != "values" else one.type for one, key in pairs)
-        return RangeItems(made, made.item_end(0) if is_ahead else 0, types, left_out)
+        stop = made.size - (len(made.item_before(made.size)) + 1 if is_behind else 0)
+        return RangeItems(made, made.item_end(0) if is_ahead else 0, stop, types, left_out)
 
     def _blank(self, start: int, lines: int) -> InputError:
         """The error for a blank line, so many lines behind the one at `start`."""
