@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.select import Choice
@@ -35,11 +35,14 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.ranges import RangedSource
+from gpumerge_cli.order.differences import DiffRequest
+from gpumerge_cli.order.equals import Margin
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.join_gather import JoinGather
 
 
 class Cluster(Workers):
@@ -49,20 +52,21 @@ class Cluster(Workers):
 
     def check_job(self, job: Job) -> None:
         """See Executor."""
-        if job.operation.kind != "check" and job.operation.by_groups:
-            raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
-        if job.operation.selects:
+        operation = job.operation
+        if operation.selects:
             what = "the first or last items of a sort are found by one machine"
             raise UsageError(what, way_out="leave --cluster out, or --head and --tail")
         if job.resources.backend == "gpu" and (why := by_cpu(job)):
             raise UsageError(why, way_out="leave --backend gpu out")
-        if job.operation.keep_order:
+        if operation.keep_order:
             raise UsageError("--keep-order: the output is made by one machine", way_out="leave --cluster out")
-        if job.operation.margin is not None and job.operation.margin.sums_columns:
-            raise UsageError("sums are made by one machine", way_out="leave --cluster out")
-        if job.operation.margin is not None:
-            raise UsageError("--source: the column is made by one machine", way_out="leave --cluster out")
-        if job.operation.kind == "sort" and job.resources.compress_program is not None:
+        if operation.kind != "check" and (what := _of_one_machine(operation.margin)):
+            raise UsageError(f"{what} by one machine", way_out="leave --cluster out")
+        if isinstance(operation.join, DiffRequest) and operation.join.changes is not None:
+            raise UsageError("--changes: the file is written by one machine", way_out="leave --cluster out")
+        if job.resources.backend == "gpu" and operation.by_groups:
+            raise UsageError("a cluster makes sets and counts by the CPU alone", way_out="leave --backend gpu out")
+        if operation.kind == "sort" and job.resources.compress_program is not None:
             raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
 
     def copier(self, job: Job, output: str) -> Copies:
@@ -95,7 +99,7 @@ class ClusterTeam:
         if output is None:
             return self.cluster.ready(work, shipment, on_done=partial(note_facts, work))
         if self.inputs.written.rows is not None and work.action == "merge":
-            return self._rows(work, shipment, output, cast("Gather", self.inputs.written.rows))  # joins are refused
+            return self._rows(work, shipment, output, self.inputs.written.rows)
         if isinstance(work.writer, ClusterRunWriter):
             shipment, on_done = work.writer.shipment(shipment), work.writer.on_done
         else:
@@ -110,12 +114,18 @@ class ClusterTeam:
             return ready
         return replace(ready, spans=self._spans(work, shipment, output))
 
-    def _rows(self, work: Pass, shipment: Shipment, output: Output, rows: Gather) -> ReadyWorkers:
+    def _rows(self, work: Pass, shipment: Shipment, output: Output, rows: Gather | JoinGather) -> ReadyWorkers:
         """The workers for a merge of rows, whose parts this process puts together."""
         with ExitStack() as stack:
             folder = stack.enter_context(parts_folder(self.job, output, here=self.cluster.here))
             row_bytes = sum(rows.nbytes) / max(1, sum(source.size for source in self.inputs.sources))
-            shipment = replace(shipment, folder=str(folder.path), row_bytes=row_bytes, group_rows=rows.group_rows)
+            shipment = replace(
+                shipment,
+                folder=str(folder.path),
+                row_bytes=row_bytes,
+                group_rows=rows.group_rows,
+                numbered=rows.numbered,
+            )
             ready = self.cluster.ready(work, shipment, on_done=PartCollector(output, folder.path).on_done)
             closes = stack.pop_all()
 
@@ -132,8 +142,15 @@ class ClusterTeam:
         is_here = self.output is None or inputs.layout.format.written_here
         if self.output is not None and not is_here and (sink := self.output.sinks[0]).line_end is not None:
             raise rewritten_error(sink.name, inputs.layout.format)
-        spots = () if is_here or self.output is None else remote_spots(self.output, here=self.cluster.here)
+        is_unwritten = is_here or self.output is None or job.operation.only_counts
+        spots = () if is_unwritten or self.output is None else remote_spots(self.output, here=self.cluster.here)
+        if job.operation.join is not None and any(isinstance(one, UploadLocation) for one in spots):
+            what = "a cluster writes joins and diffs of lines or records to files, not to objects"
+            raise UsageError(what, way_out="name a file with -o, or leave --cluster out")
         operation = replace(job.operation, check=work.check, lenient=False)
+        if inputs.join is not None:  # workers make it of their own sources
+            purpose = inputs.layout.purpose
+            operation = replace(operation, join=purpose.join or purpose.diff)
         if job.operation.kind == "sort" and work.action == "merge":  # of runs
             names = tuple(source.name for source in work.sources)
             seen = tuple(file_state(name) for name in names)
@@ -144,7 +161,8 @@ class ClusterTeam:
             return replace(shipment, merges_runs=True, dtype=run_dtype(inputs.dtype), first=first)
         copies = inputs.layout.items.copies or [None] * len(inputs.names)
         found = (file_state(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
-        tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))
+        opened = work.sources[::-1] if operation.turned else work.sources
+        tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, opened, strict=True))
         names = tuple(map(_absolute, inputs.names))
         items = replace(job.items, shown=None, copies=inputs.layout.items.copies)
         return _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
@@ -173,6 +191,19 @@ def _shipment(
 ) -> Shipment:
     run, sizes = os.urandom(8).hex(), tuple(source.size for source in work.sources)
     return Shipment(run, __version__, work.detached(job), inputs, sizes, spots)
+
+
+def _of_one_machine(margin: Margin | None) -> str:
+    """The part of a margin that a cluster does not make, with its verb; "" if there is none."""
+    if margin is None:
+        return ""
+    if margin.sums_columns:
+        return "sums are made"
+    if margin.title is not None:
+        return "--source: the column is made"
+    if margin.file is not None:
+        return "--count-to: the file is written"
+    return "--total: the last line is written" if margin.total is not None else ""
 
 
 def _absolute(name: str) -> str:

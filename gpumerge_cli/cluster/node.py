@@ -87,14 +87,16 @@ class _OpenRun:
             self._ranges.append(OutputRange(spot))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
-        self.writer = RangeWriter(sinks, planned=shipment.work.equals.keeps_all)
+        self.writer = RangeWriter(sinks, planned=shipment.work.job.operation.keeps_sizes)
         if shipment.folder:
             self.writer = RunFileWriter(shipment.folder, sums=shipment.finished_runs is not None)
         elif shipment.part_bytes:
             self.writer = UploadWriter([spot for spot in spots if isinstance(spot, UploadLocation)])
         elif not sinks:
             self.writer = SizeWriter()
-        return replace(shipment.work, sources=self._sources(), writer=self.writer)
+        self._job = shipment.work.job
+        sources = self._sources()
+        return replace(shipment.work, job=self._job, sources=sources, writer=self.writer)
 
     def _sources(self) -> Sequence[Source]:
         """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""
@@ -117,15 +119,20 @@ class _OpenRun:
                     f"the worker at {socket.gethostname()} has another object there", where=source.name,
                     way_out="merge it when nothing writes to it",
                 )  # fmt: skip
-        return sources
+        return sources[::-1] if self._job.operation.turned else sources
 
     def _inputs(self, names: Sequence[str]) -> Sequence[Source]:
         """Inputs of the job, opened. Raises InputError."""
         work, job = self.shipment.work, self.shipment.work.job
         memory = memory_of(job, worker_memory()) // worker_threads()
         purpose = replace(purpose_of(job, by_ranges=True), memory=memory)
-        opening = open_inputs(names, job.items, resources=job.resources, silent=True, purpose=purpose)
+        alike, on = not job.operation.takes_others, job.resources
+        opening = open_inputs(names, job.items, resources=on, alike=alike, silent=True, purpose=purpose)
         inputs = self._stack.enter_context(opening)
+        if inputs.join is not None:
+            self._job = replace(job, operation=replace(job.operation, join=inputs.join))
+        if inputs.written.rows is not None:
+            inputs.written.rows.numbered = self.shipment.numbered
         if inputs.written.rows is not None and work.action == "sort":
             self._runs = RowRuns(job, inputs.sources, work.order)
         elif work.action == "merge":
@@ -337,6 +344,6 @@ def _await(path: str, what: str, way_out: str) -> None:
 def _backend(work: Pass) -> Backend:
     """The backend of a worker: that of the job's options where it has a GPU to use, else the CPU's."""
     on = work.job.resources
-    if not has_gpu() or work.equals.is_for_cpu:
+    if not has_gpu() or work.is_for_cpu:
         return select.host()
     return select.select(on.backend, on.device, work.order, work.nbytes, sorts=work.sorts).backend

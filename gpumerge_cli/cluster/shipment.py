@@ -15,6 +15,7 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.numbered import NumberColumns
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -68,6 +69,8 @@ class Shipment:
     """About the bytes of a row, if positions are rows; else 0."""
     group_rows: int = 0
     """The most rows of a group of the output, if it has groups."""
+    numbered: NumberColumns | None = None
+    """The columns of an output of rows that are made of numbers, if it has any."""
     merges_runs: bool = False
     """The inputs are runs, of items of `dtype`."""
     dtype: Dtype | None = None

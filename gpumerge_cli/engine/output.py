@@ -142,15 +142,10 @@ class Output:
                 return SummedRowWriter(self.sinks)
             return SumWriter(self.sinks, margin.rules)
         if margin is not None and margin.is_apart and self._counts is None:
-            return NumberedRowWriter(self.sinks, self._items_in)
+            return NumberedRowWriter(self.sinks, self._order)
         if self._counts is None:
             return SinkWriter(self.sinks, planned=planned, start=start)
         return CountingWriter(self.sinks, self._counts)
-
-    def _items_in(self, data: Bytes) -> int:
-        """The number of whole items in bytes."""
-        known = self._order.count(len(data))
-        return bytes(data).count(self._order.end) if known is None else known
 
     @property
     def grid(self) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.reading_progress import Advance, OnStage
 from gpumerge_cli.engine.writers import NullWriter, ResultWriter
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
@@ -100,6 +101,11 @@ class Pass:
         return not self.checks and self.equals.keeps_all
 
     @property
+    def is_for_cpu(self) -> bool:
+        """Whether workers of a cluster do it on the CPU, whatever they have."""
+        return self.equals.is_for_cpu or (self.action == "merge" and self.job.operation.by_groups)
+
+    @property
     def looks_behind(self) -> bool:
         """Whether the item behind a range of a source matters to the result of the range."""
         return self.equals.minds_next or (self.join is not None and self.join.asof is not None)
@@ -117,7 +123,8 @@ class Pass:
     @cached_property
     def planner(self) -> Planner:
         """Cuts the sources."""
-        if self.join is None:
+        is_ranged = any(isinstance(source, RangedSource) for source in self.sources)  # whose items begin with the keys
+        if self.join is None or is_ranged:
             return Planner(self.sources, self.order, self.grid, groups=self.job.operation.by_groups)
         return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
 
