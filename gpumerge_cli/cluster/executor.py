@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.select import Choice
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cluster.copies import Copies
 from gpumerge_cli.cluster.file_checks import file_state, rewritten_error, unwritable_error
 from gpumerge_cli.cluster.remote_cuts import RemoteCutter
@@ -34,15 +35,22 @@ from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.ranges import RangedSource
+from gpumerge_cli.formats.ranges import RangedSource, StoredSource
 from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.record_joins import JoinRules
+from gpumerge_cli.order.row_joins import JoinRequest, PayloadJoin
 from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
     from gpumerge_cli.formats.tables.join_gather import JoinGather
+
+
+_WITH_GAPS = ("numeric", "human")
+"""Kinds of keys whose texts without a number lie among the others. See LineAsof of kernels/cpu/asof_lines.hpp."""
 
 
 class Cluster(Workers):
@@ -60,7 +68,7 @@ class Cluster(Workers):
             raise UsageError(why, way_out="leave --backend gpu out")
         if operation.keep_order:
             raise UsageError("--keep-order: the output is made by one machine", way_out="leave --cluster out")
-        if operation.kind != "check" and (what := _of_one_machine(operation.margin)):
+        if operation.margin is not None and (what := _of_one_machine(operation.margin, job.output.name)):
             raise UsageError(f"{what} by one machine", way_out="leave --cluster out")
         if isinstance(operation.join, DiffRequest) and operation.join.changes is not None:
             raise UsageError("--changes: the file is written by one machine", way_out="leave --cluster out")
@@ -145,8 +153,9 @@ class ClusterTeam:
         is_unwritten = is_here or self.output is None or job.operation.only_counts
         spots = () if is_unwritten or self.output is None else remote_spots(self.output, here=self.cluster.here)
         if job.operation.join is not None and any(isinstance(one, UploadLocation) for one in spots):
-            what = "a cluster writes joins and diffs of lines or records to files, not to objects"
-            raise UsageError(what, way_out="name a file with -o, or leave --cluster out")
+            what = f"a cluster writes the {job.operation.title} of lines or records to files, not to objects"
+            raise UsageError(what, way_out="name a file, or leave --cluster out")
+        _refuse_gaps(inputs, job.operation.join)
         operation = replace(job.operation, check=work.check, lenient=False)
         if inputs.join is not None:  # workers make it of their own sources
             purpose = inputs.layout.purpose
@@ -158,14 +167,22 @@ class ClusterTeam:
             first = _absolute(inputs.names[0]) if isinstance(inputs.sources[0], RangedSource) else ""
             items = replace(job.items, copies=inputs.layout.items.copies)
             shipment = _shipment(work, replace(job, items=items), seen, spots)
-            return replace(shipment, merges_runs=True, dtype=run_dtype(inputs.dtype), first=first)
+            merges = replace(shipment, merges_runs=True, dtype=run_dtype(inputs.dtype), first=first)
+            return replace(merges, shown=self._shown)
         copies = inputs.layout.items.copies or [None] * len(inputs.names)
         found = (file_state(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
         opened = work.sources[::-1] if operation.turned else work.sources
         tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, opened, strict=True))
         names = tuple(map(_absolute, inputs.names))
         items = replace(job.items, shown=None, copies=inputs.layout.items.copies)
-        return _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
+        made = _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
+        return replace(made, shown=self._shown if work.action == "merge" else None)
+
+    @property
+    def _shown(self) -> Callable[[bytes], Bytes] | None:
+        """The way to the bytes of the output of stored sources, unless workers make it with their join."""
+        is_stored = isinstance(self.inputs.sources[0], StoredSource) and self.inputs.join is None
+        return self.inputs.written.shown if is_stored else None
 
     def _spans(self, work: Pass, shipment: Shipment, output: Output) -> ChunkCutter:
         """Cuts a merge; the workers, which were checked, do if its inputs lie far from here."""
@@ -193,17 +210,29 @@ def _shipment(
     return Shipment(run, __version__, work.detached(job), inputs, sizes, spots)
 
 
-def _of_one_machine(margin: Margin | None) -> str:
+def _of_one_machine(margin: Margin, output: str) -> str:
     """The part of a margin that a cluster does not make, with its verb; "" if there is none."""
-    if margin is None:
-        return ""
     if margin.sums_columns:
         return "sums are made"
     if margin.title is not None:
         return "--source: the column is made"
     if margin.file is not None:
         return "--count-to: the file is written"
-    return "--total: the last line is written" if margin.total is not None else ""
+    return "--total: the last line of an object is written" if margin.total is not None and is_url(output) else ""
+
+
+def _refuse_gaps(inputs: Inputs, join: JoinRules | JoinRequest | DiffRequest | None) -> None:
+    """Raise UsageError for an as-of join that may have to look at more than one item beside each range of a source.
+
+    Texts without a number lie among numbers, and are passed over.
+    """
+    if isinstance(join, Join | PayloadJoin) and join.asof is not None and isinstance(inputs.sources[1], RangedSource):
+        text = join.orders[1].text
+        last = None if text is None else text.keys[-1]
+        if last is not None and join.asof.measure == "by kind" and last.compare in _WITH_GAPS:
+            what = f"--type asof: some texts of {last.option_text} may have no number"
+            way_out = "leave --cluster out, or store the key as numbers"
+            raise UsageError(f"{what}, and a cluster does not look behind them", way_out=way_out)
 
 
 def _absolute(name: str) -> str:

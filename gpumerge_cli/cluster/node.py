@@ -12,13 +12,14 @@ import socket
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cluster.file_checks import check_inputs
 from gpumerge_cli.cluster.locale_checks import check_locale
 from gpumerge_cli.cluster.open_runs import open_runs
@@ -46,6 +47,7 @@ from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.cuts import Cut
+from gpumerge_cli.order.differences import Diff, DiffRequest
 from gpumerge_cli.plan import Chunk, Planner, ends_of
 
 if TYPE_CHECKING:
@@ -69,11 +71,13 @@ class _OpenRun:
         self._ranges: list[OutputRange] = []
         self._rows: RowParts | None = None
         self._runs: RowRuns | None = None
+        self._shown: Callable[[bytes], Bytes] | None = None
         try:
             self._pass = self._opened()
             is_ranged = any(isinstance(source, RangedSource) for source in self._pass.sources)
             setup = (self._pass, _backend(self._pass), self._budget)
-            self._setup = RangeSetup(*setup, self._rows, self._runs) if is_ranged else PassSetup(*setup)
+            ranged = (self._rows, self._runs, shipment.shown or self._shown)
+            self._setup = RangeSetup(*setup, *ranged) if is_ranged else PassSetup(*setup)
         except BaseException:
             self.close()
             raise
@@ -126,11 +130,14 @@ class _OpenRun:
         work, job = self.shipment.work, self.shipment.work.job
         memory = memory_of(job, worker_memory()) // worker_threads()
         purpose = replace(purpose_of(job, by_ranges=True), memory=memory)
+        if isinstance(job.operation.join, Diff):
+            purpose = replace(purpose, diff=DiffRequest(total=job.operation.only_counts))
         alike, on = not job.operation.takes_others, job.resources
         opening = open_inputs(names, job.items, resources=on, alike=alike, silent=True, purpose=purpose)
         inputs = self._stack.enter_context(opening)
         if inputs.join is not None:
             self._job = replace(job, operation=replace(job.operation, join=inputs.join))
+        self._shown = inputs.written.shown if work.action == "merge" else None
         if inputs.written.rows is not None:
             inputs.written.rows.numbered = self.shipment.numbered
         if inputs.written.rows is not None and work.action == "sort":

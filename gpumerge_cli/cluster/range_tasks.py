@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import cast
 
@@ -26,13 +26,20 @@ class RangeSetup:
     """Does tasks of a pass over ranged sources: each is a pass of its own, over the items of its ranges."""
 
     def __init__(
-        self, work: Pass, backend: Backend, feed: BudgetFunction, rows: RowParts | None, runs: RowRuns | None
+        self,
+        work: Pass,
+        backend: Backend,
+        feed: BudgetFunction,
+        rows: RowParts | None,
+        runs: RowRuns | None,
+        shown: Callable[[bytes], Bytes] | None,
     ) -> None:
         self._work = work
         self._backend = backend
         self._feed = feed
         self._rows = rows
         self._runs = runs
+        self._shown = shown
         self._behind = work.looks_behind
 
     def do(self, task: Task) -> TaskResult:
@@ -55,7 +62,7 @@ class RangeSetup:
                 ranged = replace(ranged, turn=0, position=Position(0, 0))
             writer = rows or self._work.writer
             if isinstance(sources[0], StoredSource):
-                writer = _StoredWriter(writer, sources[0], self._work.order.end)
+                writer = _StoredWriter(writer, self._shown or sources[0].stored, self._work.order.end)
             work = replace(self._work, sources=[one.source for one in made], writer=writer)
             setup = PassSetup(work, self._backend, self._feed)
             stack.callback(setup.close)
@@ -73,16 +80,16 @@ class RangeSetup:
 
 
 class _StoredWriter(NullWriter):
-    """Writes what the files hold of items. See ResultWriter."""
+    """Writes what the files hold of items. See ResultWriter. stored: gives that of whole items."""
 
-    def __init__(self, writer: ResultWriter, source: StoredSource, end: bytes) -> None:
+    def __init__(self, writer: ResultWriter, stored: Callable[[bytes], Bytes], end: bytes) -> None:
         super().__init__()
         self._writer = writer
-        self._source = source
+        self._stored = stored
         self._end = end[0] if end else None
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
-        pieces = [self._source.stored(piece) for piece in by_lines(merged.outputs(), self._end)]
+        pieces = [self._stored(piece) for piece in by_lines(merged.outputs(), self._end)]
         stored = _Stored(merged.counts, merged.dropped, sum(map(len, pieces)), merged.spans, pieces)
         return self._writer.put(turn, position, stored, last=last)
 

@@ -112,9 +112,7 @@ class RowWriter(NullWriter):
         self._is_whole = False
         sinks = [self._sink]
         is_numbered = gather.numbered is not None
-        self._writer = (
-            NumberedRowWriter(sinks, order) if is_numbered else SinkWriter(sinks, planned=False)
-        )
+        self._writer = NumberedRowWriter(sinks, order) if is_numbered else SinkWriter(sinks, planned=False)
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         return self._writer.put(turn, position, merged, last=last)

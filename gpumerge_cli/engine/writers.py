@@ -21,8 +21,8 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.native.calls import CountingWorker
 
 if TYPE_CHECKING:
-    from gpumerge_cli.order.kinds import Order
     from gpumerge_cli.formats.tables.sink import RowSink
+    from gpumerge_cli.order.kinds import Order
 
 _COUNT_BYTES = 8
 

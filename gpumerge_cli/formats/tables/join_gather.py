@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from copy import copy
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
