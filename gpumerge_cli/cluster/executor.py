@@ -206,8 +206,9 @@ class ClusterTeam:
 def _shipment(
     work: Pass, job: Job, inputs: tuple[FileState, ...], spots: tuple[SinkLocation | UploadLocation, ...]
 ) -> Shipment:
-    run, sizes = os.urandom(8).hex(), tuple(source.size for source in work.sources)
-    return Shipment(run, __version__, work.detached(job), inputs, sizes, spots)
+    sources = work.sources[::-1] if job.operation.turned else work.sources  # as the inputs are
+    sizes = tuple(source.size for source in sources)
+    return Shipment(os.urandom(8).hex(), __version__, work.detached(job), inputs, sizes, spots)
 
 
 def _of_one_machine(margin: Margin, output: str) -> str:
