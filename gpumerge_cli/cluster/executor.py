@@ -141,8 +141,7 @@ class ClusterTeam:
             with closes:
                 return ready.do(tasks)
 
-        spans = self._spans(work, shipment, output) if shipment.reads_urls else None
-        return replace(ready, do=do, spans=spans)
+        return replace(ready, do=do, spans=self._spans(work, shipment, output))
 
     def shipment(self, work: Pass) -> Shipment:
         """The shipment of a pass. Raises InputError for inputs that workers cannot read, OutputError for an output."""
@@ -186,6 +185,7 @@ class ClusterTeam:
 
     def _spans(self, work: Pass, shipment: Shipment, output: Output) -> ChunkCutter:
         """Cuts a merge; the workers, which were checked, do if its inputs lie far from here."""
+        work = replace(work, whole_groups=work.sums_groups)
         if shipment.reads_urls:
             packed = shipment.packed()
             return RemoteCutter(self.cluster.eligible(packed), packed, work.planner, work.parts)
@@ -213,8 +213,6 @@ def _shipment(
 
 def _of_one_machine(margin: Margin, output: str) -> str:
     """The part of a margin that a cluster does not make, with its verb; "" if there is none."""
-    if margin.sums_columns:
-        return "sums are made"
     if margin.title is not None:
         return "--source: the column is made"
     if margin.file is not None:

@@ -14,6 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
@@ -77,7 +78,8 @@ class _OpenRun:
             is_ranged = any(isinstance(source, RangedSource) for source in self._pass.sources)
             setup = (self._pass, _backend(self._pass), self._budget)
             ranged = (self._rows, self._runs, shipment.shown or self._shown)
-            self._setup = RangeSetup(*setup, *ranged) if is_ranged else PassSetup(*setup)
+            by_task = is_ranged or self._pass.sums_groups
+            self._setup = RangeSetup(*setup, *ranged) if by_task else PassSetup(*setup)
         except BaseException:
             self.close()
             raise
@@ -172,10 +174,10 @@ class _OpenRun:
             self._ranges[task.position.part].finish(durable=self._pass.job.output.durable)
         return result, self.writer.end(task.position)
 
-    @property
+    @cached_property
     def planner(self) -> Planner:
         """Cuts the inputs."""
-        return self._pass.planner
+        return replace(self._pass, whole_groups=self._pass.sums_groups).planner
 
     def stop(self) -> None:
         """Have tasks under way end with their present piece."""

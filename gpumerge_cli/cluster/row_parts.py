@@ -19,6 +19,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.output import Output
+from gpumerge_cli.engine.sum_writer import SummedRowWriter
 from gpumerge_cli.engine.task import Position, Task
 from gpumerge_cli.engine.writers import Merged, NullWriter, NumberedRowWriter, ResultWriter, SinkWriter
 from gpumerge_cli.errors import OutputError, output_error
@@ -103,6 +104,7 @@ class RowWriter(NullWriter):
         outer: ResultWriter,
     ) -> None:
         from gpumerge_cli.formats.tables.sink import RowSink
+        from gpumerge_cli.formats.tables.summed import SumColumns
 
         super().__init__()
         self.file = PartFile(folder, number)
@@ -111,8 +113,12 @@ class RowWriter(NullWriter):
         self._outer = outer
         self._is_whole = False
         sinks = [self._sink]
-        is_numbered = gather.numbered is not None
-        self._writer = NumberedRowWriter(sinks, order) if is_numbered else SinkWriter(sinks, planned=False)
+        numbered = gather.numbered
+        self._writer = SinkWriter(sinks, planned=False)
+        if isinstance(numbered, SumColumns):
+            self._writer = SummedRowWriter(sinks)
+        elif numbered is not None:
+            self._writer = NumberedRowWriter(sinks, order)
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
         return self._writer.put(turn, position, merged, last=last)
@@ -122,6 +128,8 @@ class RowWriter(NullWriter):
 
     def end(self) -> EncodedRows:
         """All items were written."""
+        if isinstance(self._writer, SummedRowWriter):
+            self._writer.end()
         self._sink.finish()
         self._is_whole = True
         return EncodedRows(self.file.name, self._part.groups)
