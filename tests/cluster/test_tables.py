@@ -31,7 +31,6 @@ from tests.cluster.troubled import Here, Troubled
 from tests.formats.tables.random_tables import SUFFIXES, Drawn, read, texts
 from tests.jobs_of import job_of, merge_job, sort_job, to, with_resources
 
-
 PLACES = [Equals.FIRST, Equals.LAST, Equals.DUPLICATES, Equals.ALL_DUPLICATES, Equals.SINGLES]
 
 
