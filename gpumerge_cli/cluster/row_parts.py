@@ -148,7 +148,7 @@ class RowParts:
     gather: Gather | JoinGather
     writer: Callable[[Gather | JoinGather], TableWriter]
     order: Order
-    """Of the items."""
+    """Compares the items."""
 
     @classmethod
     def of(cls, job: Job, inputs: Inputs, folder: str) -> RowParts | None:

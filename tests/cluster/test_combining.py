@@ -169,7 +169,8 @@ def outcome(job: Job, executor: Executor, output: Path) -> tuple[Any, ...]:
         output.unlink()
     if isinstance(content, pa.Table):
         content = (content.schema, content.schema.metadata, content.to_pydict())
-    return content, report.items, report.dropped, report.joined, report.difference
+    written = 0 if output.suffix in TABLES else report.written
+    return content, written, report.items, report.dropped, report.joined, report.difference
 
 
 def in_both(job: Job, machines: Executor, folder: Path, suffix: str) -> None:
