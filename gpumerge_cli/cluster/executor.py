@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.select import Choice
@@ -43,11 +42,6 @@ from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.order.row_joins import JoinRequest, PayloadJoin
 from gpumerge_cli.urls import is_url
-
-if TYPE_CHECKING:
-    from gpumerge_cli.formats.tables.gather import Gather
-    from gpumerge_cli.formats.tables.join_gather import JoinGather
-
 
 _WITH_GAPS = ("numeric", "human")
 """Kinds of keys whose texts without a number lie among the others. See LineAsof of kernels/cpu/asof_lines.hpp."""
@@ -106,8 +100,12 @@ class ClusterTeam:
         shipment, output = self.shipment(work), self.output
         if output is None:
             return self.cluster.ready(work, shipment, on_done=partial(note_facts, work))
-        if self.inputs.written.rows is not None and work.action == "merge":
-            return self._rows(work, shipment, output, self.inputs.written.rows)
+        rows = self.inputs.written.rows
+        if rows is not None and work.action == "merge":
+            row_bytes = sum(rows.nbytes) / max(1, sum(source.size for source in self.inputs.sources))
+            shipment = replace(shipment, row_bytes=row_bytes, group_rows=rows.group_rows, numbered=rows.numbered)
+            if not self._only_counts:
+                return self._rows(work, shipment, output)
         if isinstance(work.writer, ClusterRunWriter):
             shipment, on_done = work.writer.shipment(shipment), work.writer.on_done
         else:
@@ -122,18 +120,17 @@ class ClusterTeam:
             return ready
         return replace(ready, spans=self._spans(work, shipment, output))
 
-    def _rows(self, work: Pass, shipment: Shipment, output: Output, rows: Gather | JoinGather) -> ReadyWorkers:
+    @property
+    def _only_counts(self) -> bool:
+        """Whether it is a diff that counts differences, and writes nothing."""
+        diff = self.inputs.layout.purpose.diff
+        return diff is not None and diff.total
+
+    def _rows(self, work: Pass, shipment: Shipment, output: Output) -> ReadyWorkers:
         """The workers for a merge of rows, whose parts this process puts together."""
         with ExitStack() as stack:
             folder = stack.enter_context(parts_folder(self.job, output, here=self.cluster.here))
-            row_bytes = sum(rows.nbytes) / max(1, sum(source.size for source in self.inputs.sources))
-            shipment = replace(
-                shipment,
-                folder=str(folder.path),
-                row_bytes=row_bytes,
-                group_rows=rows.group_rows,
-                numbered=rows.numbered,
-            )
+            shipment = replace(shipment, folder=str(folder.path))
             ready = self.cluster.ready(work, shipment, on_done=PartCollector(output, folder.path).on_done)
             closes = stack.pop_all()
 
@@ -149,7 +146,7 @@ class ClusterTeam:
         is_here = self.output is None or inputs.layout.format.written_here
         if self.output is not None and not is_here and (sink := self.output.sinks[0]).line_end is not None:
             raise rewritten_error(sink.name, inputs.layout.format)
-        is_unwritten = is_here or self.output is None or job.operation.only_counts
+        is_unwritten = is_here or self.output is None or self._only_counts
         spots = () if is_unwritten or self.output is None else remote_spots(self.output, here=self.cluster.here)
         if job.operation.join is not None and any(isinstance(one, UploadLocation) for one in spots):
             what = f"a cluster writes the {job.operation.title} of lines or records to files, not to objects"

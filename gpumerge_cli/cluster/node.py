@@ -133,7 +133,7 @@ class _OpenRun:
         memory = memory_of(job, worker_memory()) // worker_threads()
         purpose = replace(purpose_of(job, by_ranges=True), memory=memory)
         if isinstance(job.operation.join, Diff):
-            purpose = replace(purpose, diff=DiffRequest(total=job.operation.only_counts))
+            purpose = replace(purpose, diff=DiffRequest(total=job.operation.join.only_counts))
         alike, on = not job.operation.takes_others, job.resources
         opening = open_inputs(names, job.items, resources=on, alike=alike, silent=True, purpose=purpose)
         inputs = self._stack.enter_context(opening)

@@ -131,11 +131,6 @@ class Operation:
         return self.equals.groups or (self.margin is not None and self.margin.groups)
 
     @property
-    def only_counts(self) -> bool:
-        """Whether it is a diff that counts differences, and writes nothing."""
-        return isinstance(self.join, Diff) and self.join.only_counts
-
-    @property
     def keeps_sizes(self) -> bool:
         """Whether all items are written as they are, so that the place of each in the output is known ahead."""
         return self.equals.keeps_all and self.margin is None
