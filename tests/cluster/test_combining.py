@@ -295,6 +295,18 @@ def test_values_of_json(command: str, options: Any, line: Any, what: str, tmp_pa
     assert found[0] == found[1]
 
 
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("command", ["join", "diff", "union"])
+def test_keys_of_two_types(command: str, tmp_path: Path) -> None:
+    names = [str(tmp_path / f"{number}.jsonl") for number in range(2)]
+    for name, text in zip(names, ('{"id": %d}\n', '{"id": "%06d"}\n'), strict=True):
+        Path(name).write_text("".join(text % number for number in range(2000)))
+    job = job_of(Case(command, {"field": ["id"]}), names)
+    found = [outcome(job, one, tmp_path / "out.jsonl") for one in (LOCAL, Here(1, 0))]
+    assert "is a string" in found[0][0]
+    assert found[0] == found[1]
+
+
 def test_pairs_of_json_that_are_no_objects(tmp_path: Path) -> None:
     names = [str(tmp_path / f"{number}.jsonl") for number in range(2)]
     for name in names:
