@@ -15,6 +15,7 @@ import numpy as np
 
 from gpumerge_cli.arrays.options import short_repr
 from gpumerge_cli.arrays.searching import search_ranks
+from gpumerge_cli.arrays.subnormals import exact
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.asof import AsofDirection
@@ -108,7 +109,8 @@ def grouped(xp: Any, by: tuple[Any, Any], argsort: Callable[[Any], Any]) -> Grou
     """The order of groups of equal exact keys. by: those of both sides. argsort: a stable one, of all but strings."""
     keys = xp.concatenate(by)
     order = np.argsort(keys, kind="stable") if keys.dtype.kind == "U" else argsort(keys)
-    here, ahead = keys[order[1:]], keys[order[:-1]]
+    in_order = exact(keys[order])
+    here, ahead = in_order[1:], in_order[:-1]
     new = here != ahead
     if keys.dtype.kind in "fmM":  # NaN and NaT do not equal themselves
         new &= (here == here) | (ahead == ahead)
@@ -121,7 +123,8 @@ def grouped(xp: Any, by: tuple[Any, Any], argsort: Callable[[Any], Any]) -> Grou
 
 def check_groups(xp: Any, images: tuple[Any, Any], found: Grouped) -> None:
     """Raises DisorderError if an item goes before another one of its group that lies ahead. images: in group order."""
-    for side, (keys, numbers, places) in enumerate(zip(images, found.numbers, found.places, strict=True)):
+    for side, (given, numbers, places) in enumerate(zip(images, found.numbers, found.places, strict=True)):
+        keys = exact(given)
         wrong = (numbers[1:] == numbers[:-1]) & (keys[1:] < keys[:-1])
         if keys.dtype.kind in "fmM":  # NaN and NaT are last
             wrong |= (numbers[1:] == numbers[:-1]) & (keys[1:] == keys[1:]) & (keys[:-1] != keys[:-1])
@@ -180,8 +183,8 @@ def _may(keys: tuple[Any, Any], numbers: tuple[Any, Any] | None, found: Any) -> 
 def _distances(xp: Any, x: Any, y: Any) -> Any:
     """The distances of numbers or dates: float64 of floats, else uint64."""
     if x.dtype.kind == "f":
-        x, y = x.astype(np.float64), y.astype(np.float64)
         with np.errstate(all="ignore"):
+            x, y = exact(x).astype(np.float64), exact(y).astype(np.float64)
             return xp.where(x == y, 0.0, abs(x - y))  # equal infinities have no difference
     if x.dtype.kind in "mM":
         x, y = x.view(np.int64), y.view(np.int64)

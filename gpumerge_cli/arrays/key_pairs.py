@@ -13,6 +13,7 @@ import numpy as np
 
 from gpumerge_cli.arrays.equal_pairs import cuts, partners_of
 from gpumerge_cli.arrays.searching import search_ranks
+from gpumerge_cli.arrays.subnormals import exact
 from gpumerge_cli.engine.parallel import for_each
 from gpumerge_cli.errors import InputError
 
@@ -87,6 +88,7 @@ def _rows_differ(xp: Any, x: Any, y: Any) -> Any:
 
 def _differ(x: Any, y: Any) -> Any:
     """Whether keys or values differ. NaN and NaT equal themselves."""
+    x, y = exact(x), exact(y)
     differs = x != y
     return differs & ((x == x) | (y == y)) if x.dtype.kind in "fcmM" else differs
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import gpumerge_cli
 from gpumerge_cli.arrays import prepared_calls
-from gpumerge_cli.backends.gpu import many_runs, merging, policy, prepared
+from gpumerge_cli.backends.gpu import many_runs, merging, policy, prepared, selecting
 from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import Order
 from tests.kernels.set_pairs import EVERY_SET, kept_in_set, set_of
@@ -32,6 +32,7 @@ _MANY_TILES = 24_011
 _CUT_AHEAD: Limits = {merging: {"OWN_CUTS": 0, "own_cuts_of_dependents": lambda limits: 2}}
 _BY_VALUES: Limits = {policy: {"_LEAST_BY_VALUES": 0, "_ITEMS_A_VALUE": 0, "_STRETCH_STEP": 4096}}
 _BY_DIGITS: Limits = {prepared: {"most_by_rank": lambda order, columns: 0}}
+_SHORT_WINDOWS: Limits = {selecting: {"_FIRST_WINDOW": 1 << 10, "_LAST_WINDOW": 1 << 12}}
 _MANY_RUNS: tuple[Limits, ...] = tuple({many_runs: {"pays": lambda *sizes, way=way: way}} for way in (True, False))
 
 
@@ -55,6 +56,7 @@ def call_work() -> list[tuple[str, Callable[[], int]]]:
         *((f"calls of many runs, {name}", partial(_of_many_runs, name)) for name in ("uint8", "float32", "uint64")),
         *((f"calls of sets, {name}", partial(_sets, name)) for name in DTYPES),
         *((f"calls by values, {name}", partial(_by_values, name)) for name in narrow),
+        *((f"calls of answers, {name}", partial(_answers, name)) for name in DTYPES),
         *((f"calls of sorts, {name}", partial(_sorts, name)) for name in DTYPES),
         *((f"calls of merges, {name}", partial(_merges, name)) for name in DTYPES),
     ]
@@ -222,3 +224,40 @@ def _sets(dtype: str) -> int:
         assert same_bits(_host(call(*given, _on_device(third, 3))), wanted), (order, equals)
         right += 4
     return right
+
+
+def _answers(dtype: str) -> int:
+    """First items, different keys, joins, changes and ranks. The library of the CPU is the oracle."""
+    keys = _some(dtype, _SEVERAL_TILES)
+    runs = [part[_ranks(dtype, part, False)] for part in (keys[:3000], keys[3000:])]
+    given = [_on_device(part, 1 + number) for number, part in enumerate(runs)]
+    shuffled = _on_device(keys, 3)
+    right = 0
+    with lowered(_SHORT_WINDOWS):
+        for n in (1, 40, 2500):
+            for call in (gpumerge_cli.topk, gpumerge_cli.argtopk):
+                for descending in (False, True):
+                    right += _same(call(shuffled, n, descending=descending), call(keys, n, descending=descending))
+    for keep in ("first", "last"):
+        options: dict[str, Any] = {"keep": keep, "counts": True}
+        right += _same(gpumerge_cli.unique(shuffled, **options), gpumerge_cli.unique(keys, **options))
+    for how in ("inner", "outer", "anti"):
+        right += _same(gpumerge_cli.join(*given, how=how), gpumerge_cli.join(*runs, how=how))
+    for direction in ("backward", "forward", "nearest"):
+        options = {"direction": direction}
+        right += _same(gpumerge_cli.asof_join(*given, **options), gpumerge_cli.asof_join(*runs, **options))
+    for side in ("left", "right"):
+        found = gpumerge_cli.rank_of(given, _on_device(keys[:_ONE_TILE], 1), side=side)
+        right += _same(found, gpumerge_cli.rank_of(runs, keys[:_ONE_TILE], side=side))
+    return right + _same(gpumerge_cli.diff(*given, multi=True), gpumerge_cli.diff(*runs, multi=True))
+
+
+def _same(found: Any, wanted: Any) -> int:
+    """1, if arrays, or tuples of them, have the same bits."""
+    if isinstance(wanted, tuple):
+        assert len(found) == len(wanted)
+        for pair in zip(found, wanted, strict=True):
+            _same(*pair)
+    else:
+        assert same_bits(_host(found), wanted)
+    return 1
