@@ -7,6 +7,7 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.sum_writer import InvalidSumError
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.ranges import item_sources
 from gpumerge_cli.native.sums import SumFault, Sums, SumSpec
 from gpumerge_cli.order.sums import SumRules
 from gpumerge_cli.units import quoted_value, visible
@@ -21,7 +22,7 @@ def sum_error(found: InvalidSumError, rules: SumRules, inputs: Inputs) -> InputE
     """The error for the first item of the inputs whose column cannot be read; else for the sum that was found."""
     spec = SumSpec(rules)
     if not rules.record:
-        for source in inputs.sources:
+        for source in item_sources(inputs.sources):
             fault = _first_fault(source, spec)
             if fault is not None:
                 return _error(fault, rules, source.location(fault.position), source.item_at(fault.position))

@@ -31,6 +31,9 @@ class SumFault(Exception):  # noqa: N818 - whoever knows the items reports it
         self.position = position
         self.text = text
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return SumFault, (self.kind, self.column, self.position, self.text)
+
 
 class SumSpec:
     """The rules of sums as the library reads them, for any number of threads."""

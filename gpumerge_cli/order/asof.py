@@ -74,6 +74,11 @@ class Asof:
     """The tolerance of decimals."""
 
     @property
+    def by_distance(self) -> bool:
+        """Whether the distances of values matter, not only their order."""
+        return self.tolerance is not None or self.direction == "nearest"
+
+    @property
     def numbers(self) -> tuple[int, ...]:
         """The fields of AsofSpec up to the limit."""
         low, high = (
@@ -95,7 +100,7 @@ class Asof:
         made = replace(self, measure=measure, width=width, tail=tail, nulls=nulls)
         if scale.of == "nothing" or width > _WIDEST:
             asked = f"--tolerance {self.tolerance.text}" if self.tolerance is not None else "--direction nearest"
-            if self.tolerance is None and self.direction != "nearest":
+            if not self.by_distance:
                 return made
             what = f"{asked}: values of the last key, {name}, have no distances"
             raise UsageError(what, way_out="name a number, time or duration last, as t:n or t:time; or leave it out")

@@ -106,6 +106,11 @@ class Equals(Enum):
         return Equals(place | minds & (CONTINUED * ahead | FOLLOWED * behind))
 
     @property
+    def minds_next(self) -> bool:
+        """Whether the item behind a chunk tells which items of the chunk go out."""
+        return self.is_by_place and self.beside(ahead=False, behind=True) is not self
+
+    @property
     def is_set(self) -> bool:
         """Whether it counts how many of several equal items each input has. Such items must lie in one chunk."""
         return bool(self.value & SET)

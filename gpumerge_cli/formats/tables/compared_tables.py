@@ -29,6 +29,7 @@ from gpumerge_cli.formats.tables.references import check_rows
 from gpumerge_cli.formats.tables.row_sources import OpenedTable, all_items
 from gpumerge_cli.formats.tables.same_values import Path
 from gpumerge_cli.formats.tables.stated import keys_of_job
+from gpumerge_cli.formats.tables.table_ranges import TableRanges
 from gpumerge_cli.order.differences import MARKS, Diff, DiffRequest
 from gpumerge_cli.order.record_joins import RecordJoin
 from gpumerge_cli.order.row_joins import PayloadJoin
@@ -78,10 +79,12 @@ def compared_tables(
         by_key=by_key.compared,
         changed_items=pairs.changed_items,
     )
+    written = Written(rows=gather, changes=ChangedRows(pairs, keys, item_bytes).rows)
+    if purpose.by_ranges:
+        ranged = tuple(TableRanges(number, one, form, order) for number, one in enumerate(opened))
+        return PreparedSources(ranged, order, written, is_copied=False, join=diff)
     found = all_items(opened, [form, form], order, progress, None, purpose.memory)
-    return PreparedSources(
-        tuple(found), order, Written(rows=gather, changes=ChangedRows(pairs, keys, item_bytes).rows), join=diff
-    )
+    return PreparedSources(tuple(found), order, written, join=diff)
 
 
 def _compared(schema: pa.Schema, keys: Sequence[KeyColumn], ignored: Sequence[str]) -> Iterator[ComparedColumn]:

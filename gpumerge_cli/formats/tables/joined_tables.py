@@ -32,6 +32,7 @@ from gpumerge_cli.formats.tables.references import NO_BYTE, NO_ROW, check_rows
 from gpumerge_cli.formats.tables.row_sources import OpenedTable, all_items
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import StoredColumn, Table
+from gpumerge_cli.formats.tables.table_ranges import TableRanges
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin
 from gpumerge_cli.order.row_joins import JoinRequest, PayloadJoin
 
@@ -70,6 +71,9 @@ def joined_tables(
         bytes_of_group(len(columns), purpose.memory, settings.group), piece, purpose.memory // SHARES_OF_READING,
         settings, opened[0].file.beside,
     )  # fmt: skip
+    if purpose.by_ranges:
+        ranged = tuple(map(TableRanges, (0, 1), opened, forms, orders))
+        return PreparedSources(ranged, orders[0], Written(rows=gather), is_copied=False, join=join)
     found = all_items(opened, forms, orders[0], progress, None, purpose.memory)
     return PreparedSources(tuple(found), orders[0], Written(rows=gather), join=join)
 

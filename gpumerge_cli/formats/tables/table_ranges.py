@@ -100,16 +100,19 @@ class TableRanges(RangedSource):
         """See Source."""
         return self.size if stop is None else stop
 
-    def items(self, low: int, high: int) -> RangeItems:
+    def items(self, low: int, high: int, *, behind: bool = False) -> RangeItems:
         """See RangedSource."""
-        first = max(0, low - 1)  # the row ahead of the range, too
+        first, last = max(0, low - 1), min(high + behind, self.size)
 
         def write(out: IO[bytes]) -> None:
-            for items in self._items(self.table.again(), first, high):
+            for items in self._items(self.table.again(), first, last):
                 out.write(items)
 
         source = source_of(self._origin.file.beside(write), self.form, self._order, self._origin)
-        return RangeItems(source, source.item_end(0) if first < low else 0)
+        stop = source.size
+        if last > high:
+            stop -= self._order.item_bytes or len(source.item_before(stop)) + 1
+        return RangeItems(source, source.item_end(0) if first < low else 0, stop)
 
     def _items(self, table: Table, low: int, high: int) -> Iterator[Any]:
         """The items of rows, in pieces. Raises InputError."""
