@@ -268,7 +268,8 @@ int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, 
 void gm_json_types(const unsigned char* text, int64_t start, int64_t stop, struct JsonTypes* found);
 /* Writes a line for each item to `out`, as many as there is room for. An item is a line of A, byte 1, a line of B, and byte 0; one of
  * both may be empty. PADDING bytes behind the items must be readable. The line has the members of A's object, then those of B's
- * that are not keys, with "_2" behind names that A has. All else stays as it is written. In B alone, keys get their names in A. */
+ * that are not keys, with "_2" behind names that A has. All else stays as it is written. In B alone, keys get their names in A,
+ * and other members with these names "_2". */
 int64_t gm_json_join(const struct JsonJoin* join, const unsigned char* items, int64_t nbytes, unsigned char* out, int64_t room,
     struct JsonJoined* found);
 
