@@ -227,3 +227,10 @@ def test_counted_lines_by_a_key_and_with_a_header() -> None:
     assert merged("--counted", "-k2,2", "k") == "      7 b 1\n      5 c 2\n"
     assert invoke(["sort", "-q", "--counted", "-r", "k", "-o", "out"]) == 0
     assert Path("out").read_text() == "      5 c 2\n      3 b 1\n      4 a 1\n"
+
+
+def test_lines_that_hold_all_bytes_that_text_may_lack(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("all").write_bytes(b"1 " + bytes({*range(256)} - {10}) + b"\n")
+    assert invoke(["merge", "--counted", "all"]) == 2
+    told = "all: it holds every control byte and every byte that UTF-8 never has, so none is left to end the copy of"
+    assert told in capsys.readouterr().err
