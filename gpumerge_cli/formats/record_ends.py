@@ -22,7 +22,8 @@ def absent_byte(
 ) -> int:
     """A byte that no file holds, NUL if possible, to end records. separator: it is none of these bytes.
 
-    use: the words for what the byte does. Raises InputError with the way out if the files hold all bytes that may do so.
+    use: the words for what the byte does. Raises InputError with the way out if the files hold all bytes that may do
+    so.
     """
     for choices in ((NUL,), _ENDS):
         left: list[int] = [byte for byte in choices if byte not in separator]

@@ -243,7 +243,7 @@ def test_records_of_several_lines_with_every_byte_are_refused(write: Write) -> N
     source = LineSource(SeekableInput(write("a.csv", b'"\n' + bytes({*range(256)} - {34}) + b'",1\n')))
     with pytest.raises(
         InputError,
-        match="it holds every control byte and every byte that UTF-8 never has, so none is left to end records",
+        match="it holds every control byte .* so none is left to end records",
     ):
         records_of([source], LineOrder())
 
