@@ -299,9 +299,10 @@ struct SumColumn {
 };
 
 /* Sums of columns over groups of equal items. columns: `count` of them, fields in ascending order. terminator: the byte that ends a
- * line. quotes: a SumQuotes, for FIELDS_OF_RECORDS. last: 1 if the last item of a group goes out, 0 if the first one does. */
+ * line. quotes: a SumQuotes, for FIELDS_OF_RECORDS. last: 1 if the last item of a group goes out, 0 if the first one does. thousands,
+ * decimal: of fields, the byte between digits, or 0, and the one ahead of the fraction, 0 for a point. Sums have the latter alone. */
 struct SumSpec {
-    int64_t form, count, terminator, separator, quotes, record, keys, last;
+    int64_t form, count, terminator, separator, quotes, record, keys, last, thousands, decimal;
     const struct SumColumn* columns;
     const struct JsonKeys* members;
     const unsigned char* names;
