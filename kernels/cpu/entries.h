@@ -516,7 +516,8 @@ enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A
  * below it; ASOF_NEAREST, the one of both that is nearer, of two equally near ones the one that ASOF_BACKWARD finds.
  * measure: what the last key is. nulls: bytes, each of which begins the key of a null; 0 for none. width: the bytes of an image.
  * tail: of items of tables whose key is bytes, those of the last key, a byte for nulls included; 0 for others.
- * limited: whether there is a tolerance. It is limit_low and limit_high, 128 bits, of images and, in nanoseconds, of times and
+ * descending: whether last keys descend. The items of both inputs are then paired as if they were read from their ends; images of
+ * fixed size are complements. limited: whether there is a tolerance. It is limit_low and limit_high, 128 bits, of images and, in nanoseconds, of times and
  * durations; limit_low, the bits of a double, of floats; text, decimal digits with a point, of other numbers. */
 enum AsofDirection { ASOF_BACKWARD = 0, ASOF_FORWARD = 1, ASOF_NEAREST = 2 };
 /* ASOF_BY_KIND: a text by the kind of its key. ASOF_BYTES: bytes. ASOF_NULLABLE: bytes or nulls. ASOF_JSON: the image of a JSON
@@ -526,7 +527,7 @@ enum AsofDirection { ASOF_BACKWARD = 0, ASOF_FORWARD = 1, ASOF_NEAREST = 2 };
 enum AsofMeasure { ASOF_BY_KIND = 0, ASOF_BYTES = 1, ASOF_NULLABLE = 2, ASOF_JSON = 3, ASOF_WHOLE = 4, ASOF_DATE = 5, ASOF_FLOAT = 6,
     ASOF_ROW_FLOAT = 7 };
 struct AsofSpec {
-    int64_t direction, measure, nulls, width, tail, limited, limit_low, limit_high;
+    int64_t direction, measure, nulls, width, tail, limited, limit_low, limit_high, descending;
     const unsigned char* text;
     int64_t text_bytes;
 };
