@@ -54,7 +54,8 @@ def _error(fault: SumFault, rules: SumRules, where: str, item: bytes) -> InputEr
     text = item[slice(*fault.text)]
     shown = visible(text[:_SHOWN].decode(errors="backslashreplace")) + "..." * (len(text) > _SHOWN)
     if fault.kind == "NO_NUMBER_TO_SUM":
-        way_out = "write it as 1234.5 or -1e3, or leave it empty"
+        point = chr(rules.separators[1] or ord("."))
+        way_out = f"write it as 1234{point}5 or -1e3, or leave it empty"
         return InputError(f"{name}: {quoted_value(shown)} is not a number", where=where, way_out=way_out)
     if fault.kind == "NO_COLUMN_TO_SUM":
         what = f"{name}: it has no such column"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.json_lines import TypedValue, copied_lines, json_key, value_order
@@ -23,13 +25,33 @@ _VALUE_NULLS, _TEXT_NULLS = (b"\x03", b"\x04", b"\xff", b"\xfe"), (b"0", b"1", b
 
 
 @dataclass(frozen=True)
+class LinesOfPairs:
+    """Turns joined items into the lines to write."""
+
+    keys: Sequence[tuple[JsonKey, JsonKey]]
+    """Those of A, each beside that of B."""
+    request: JoinRequest
+
+    def __call__(self, items: Bytes) -> Bytes:
+        return self._pairs.lines(items)
+
+    @property
+    def names(self) -> Sequence[tuple[str, str]]:
+        """For each key that is a member of B's objects, its name in A, "" where it lies deeper, and its name in B."""
+        return [(_name(a) if len(a.path) == 1 else "", _name(b)) for a, b in self.keys if len(b.path) == 1]
+
+    @cached_property
+    def _pairs(self) -> JsonPairs:
+        return JsonPairs(self.names)
+
+
+@dataclass(frozen=True)
 class JoinedLines:
     """Two files of JSON Lines as they are joined."""
 
     sources: Sequence[LineSource]
     join: PayloadJoin
-    shown: Callable[[bytes], bytes]
-    """Turns joined items into the lines to write."""
+    shown: LinesOfPairs
 
 
 def joined_lines(
@@ -57,9 +79,8 @@ def joined_lines(
         joined, types = copied_lines(sources, orders, keys, progress)
         type = "null" if types[-1] is None else types[-1].type
     made = tuple(value_order(order, its, types, spelling) for order, its in zip(orders, keys, strict=True))
-    names = [(_name(a) if len(a.path) == 1 else "", _name(b)) for a, b in pairs if len(b.path) == 1]
     asof = None if request.asof is None else _asof(request.asof, orders[0].keys[-1], keys[0][-1], type)
-    return JoinedLines(joined, PayloadJoin(request.shows, made, b"", asof), JsonPairs(names).lines)
+    return JoinedLines(joined, PayloadJoin(request.shows, made, b"", asof), LinesOfPairs(pairs, request))
 
 
 def _type_of_last(sources: Sequence[JsonRanges]) -> str | None:

@@ -42,9 +42,9 @@ class RangedSource(ABC):
     name: str
     size: int
 
+    @abstractmethod
     def read_into(self, start: int, out: Bytes) -> None:
-        """See Source: there are no bytes of items."""
-        raise NotImplementedError
+        """See Source."""
 
     @abstractmethod
     def item_at(self, start: int) -> bytes:

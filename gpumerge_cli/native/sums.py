@@ -54,6 +54,8 @@ class SumSpec:
             record=rules.record,
             keys=rules.keys,
             last=rules.last,
+            thousands=rules.separators[0],
+            decimal=rules.separators[1],
         )
         if rules.form == "members of lines":
             from gpumerge_cli.native.json_values import JsonKey, json_tables

@@ -198,6 +198,8 @@ class Margin:
     suffix means."""
     sums: tuple[str, ...] = ()
     """The columns that hold their sum over equal items in the item that goes out, as options name them."""
+    separators: tuple[int, int] = (0, 0)
+    """See SumRequest."""
     counted: bool = False
     """Whether lines begin with counts, which are summed as such columns are."""
     rules: SumRules | None = None

@@ -51,9 +51,9 @@ class JsonLines(Format):
 
     def rows_of(self, items: OutputItems) -> ItemRows:
         """See Format."""
-        from gpumerge_cli.formats.tables.json_rows import JsonRows
+        from gpumerge_cli.formats.tables.joined_json_rows import json_rows
 
-        return JsonRows(items)
+        return json_rows(items)
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""

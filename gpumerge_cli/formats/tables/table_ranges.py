@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.ranges import RangedSource, RangeItems
@@ -65,6 +66,10 @@ class TableRanges(RangedSource):
     def extent(self) -> Extent | None:
         """See Source: the place of the whole file."""
         return self._origin.file.extent(0, self._origin.file.size)
+
+    def read_into(self, start: int, out: Bytes) -> None:
+        """See Source. Rows have no bytes, so `out` must have none."""
+        assert not len(out), "rows are read as items"
 
     def item_at(self, start: int) -> bytes:
         group = bisect_right(self.table.starts, start) - 1
