@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.payload import concatenated, contiguous, gathered, moves_along, readable
-from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
+from gpumerge_cli.arrays.prepared_calls import (
+    find_prepared,
+    keep_prepared,
+    kind_of,
+    ranks_kind,
+    run_prepared,
+    set_kind,
+)
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
@@ -123,6 +130,9 @@ class DeviceCall:
             runs, rows = self._runs(), self._rows()
             target = None if out is None else out.view(self.call.keys.items)
             two, along = runs[:2], None if rows is None else rows[:2]
+            kind = set_kind(equals, self.call.keys.dtype, self._order.descending, self._device.id)
+            if find_prepared(kind) is None:
+                keep_prepared(kind, self._backend.prepared_set(self._order, equals))
             for behind in range(2, len(runs)):
                 found, moved = self._backend.combined(two, self._order, equals, along)
                 two, along = [found, runs[behind]], None if rows is None else [moved, rows[behind]]
@@ -206,6 +216,9 @@ class DeviceCall:
             wanted = as_keys(cupy, items, self.call.keys.dtype)
             keys = contiguous(wanted.reshape(-1)).view(self.call.keys.items)
             found = cupy.empty(wanted.shape, "int64")
+            kind = ranks_kind(self.call.keys.dtype, self._order.descending, self._device.id)
+            if find_prepared(kind) is None:
+                keep_prepared(kind, self._backend.prepared_ranks(self._order))
             if keys.size:
                 self._backend.ranks_of(self._runs(), keys, self._order, side == "right", found)
             return self.kept(found)
