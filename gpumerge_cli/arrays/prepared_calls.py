@@ -120,8 +120,8 @@ def ranks_kind(dtype: np.dtype[Any], descending: bool, device: int) -> CallKind:
 
 def run_prepared_set(equals: Equals, arrays: Sequence[Any], descending: bool, out: Any, values: Any) -> Any:
     """The set of two arrays of a known kind; None for all other calls."""
-    device = _current_device(arrays)
-    if device is None or out is not None or values is not None or len(arrays) != 2:
+    device = None if out is not None or values is not None or len(arrays) != 2 else _current_device(arrays)
+    if device is None:
         return None
     dtype = arrays[0].dtype
     prepared = _ready.get(set_kind(equals, dtype, descending, device))
