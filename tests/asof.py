@@ -25,6 +25,11 @@ def partners(
     return [_partner(value, by_key.get(key, ()), direction, tolerance, distance) for key, value in a]
 
 
+def partners_of_descending(a: Sequence[Row], b: Sequence[Row], *options: Any) -> list[int | None]:
+    """The same where last keys descend: as if both were read from their ends. options: those of partners."""
+    return [None if one is None else len(b) - 1 - one for one in partners(a, b[::-1], *options)]
+
+
 def _partner(
     value: Any, others: Sequence[tuple[Any, int]], direction: str, tolerance: Any, distance: Callable[[Any, Any], Any]
 ) -> int | None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
+from gpumerge_cli.arrays import prepared_calls
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.gpu import access
 from gpumerge_cli.order.kinds import Order
@@ -202,6 +203,19 @@ class FakeBackend:
         found = sum(np.searchsorted(_images(run, order), _images(items, order), side) for run in runs)
         out.reshape(-1)[:] = _wrapped(found)
 
+    def prepared_set(self, order: Order, equals: Any) -> Any:
+        """See GpuBackend."""
+
+        def combined(addresses: list[int], counts: list[int], dtype: Any) -> Any:
+            assert np.dtype(dtype).kind in _KNOWN
+            return self.combined(_runs_at(addresses, counts, _stored(order)), order, equals)[0].view(dtype)
+
+        return combined
+
+    def prepared_ranks(self, order: Order) -> Any:
+        """See GpuBackend."""
+        return _FakeRanks(self, order)
+
     def combined(self, runs: Any, order: Order, equals: Any, values: Any = None, out: Any = None) -> Any:
         """See GpuBackend."""
         kept = [np.arange(len(run)) + at for run, at in zip(runs, [0, len(runs[0])], strict=False)]
@@ -214,10 +228,36 @@ class FakeBackend:
         return found, None if values is None else _Module().concatenate(values)[_wrapped(ranks)]
 
 
+class _FakeRanks:
+    def __init__(self, backend: FakeBackend, order: Any) -> None:
+        self._backend, self._order = backend, order
+
+    @staticmethod
+    def takes(nbytes: int, items: int) -> bool:
+        return items > 0
+
+    def __call__(self, addresses: list[int], counts: list[int], items: Any, through: bool) -> Any:
+        out, dtype = _Module().empty(items.shape, np.int64), _stored(self._order)
+        self._backend.ranks_of(_runs_at(addresses, counts, dtype), items.view(dtype), self._order, through, out)
+        return out
+
+
+def _stored(order: Any) -> Any:
+    return np.int64 if order.is_dated else order.dtype
+
+
+def _runs_at(addresses: list[int], counts: list[int], dtype: Any) -> list[Any]:
+    sizes = [count * np.dtype(dtype).itemsize for count in counts]
+    return [
+        DeviceArray((size,), np.uint8, _Pointer(at, None), (1,)).view(dtype)
+        for at, size in zip(addresses, sizes, strict=True)
+    ]
+
+
 def _images(items: Any, order: Any) -> Any:
     assert isinstance(items, DeviceArray)
     assert items.flags.c_contiguous
-    assert items.dtype == (np.int64 if order.is_dated else order.dtype)
+    assert items.dtype == _stored(order)
     return order.image_of_bits(_bare(items).view(order.unsigned))
 
 
@@ -229,6 +269,7 @@ def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     module = _Module()
     monkeypatch.setitem(__import__("sys").modules, "cupy", module)
     monkeypatch.setattr(access, "create", FakeBackend)
+    monkeypatch.setattr(prepared_calls, "_ready", {})
     for name, value in (
         ("calls_on", lambda device: nullcontext()),
         ("temporaries", nullcontext),

@@ -140,10 +140,10 @@ def test_many_items_on_a_gpu_are_searched_in_order(
 ) -> None:
     import cupy
 
-    from gpumerge_cli.backends.gpu import backend
+    from gpumerge_cli.backends.gpu import ranking
 
-    monkeypatch.setattr(backend, "_MANY_ITEMS", 1000)
-    monkeypatch.setattr(backend, "_BEYOND_CACHE", 1000)
+    monkeypatch.setattr(ranking, "_MANY_ITEMS", 1000)
+    monkeypatch.setattr(ranking, "_BEYOND_CACHE", 1000)
     runs = [np.sort(rng.integers(0, 200, size).astype(dtype)) for size in (40_000, 0, 3000)]
     for descending in (False, True):
         ordered = [gpumerge_cli.sort(run, descending=descending) for run in runs]

@@ -169,8 +169,9 @@ def test_merges_and_sets(placed: tuple[Put, Case], rng: np.random.Generator) -> 
     groups[ranks] = np.cumsum(new)
     a, b = groups[:150].tolist(), groups[150:].tolist()
     left = [at for at in range(150) if a[at] in b]
-    found = gpumerge_cli.intersect(arrays[0], arrays[2], key=key, distinct=True)
-    assert raw(back(found)) == raw(both[[at for at in left if a.index(a[at]) == at]])
+    for _ in range(2):  # a second call is a prepared one
+        found = gpumerge_cli.intersect(arrays[0], arrays[2], key=key, distinct=True)
+        assert raw(back(found)) == raw(both[[at for at in left if a.index(a[at]) == at]])
     keys, moved = gpumerge_cli.unique(put(both), key=key, values=put(np.arange(240)), keep="last")
     assert back(moved).tolist() == ranks[np.append(np.flatnonzero(new)[1:], 240) - 1].tolist()
     cuts = back(gpumerge_cli.rank(arrays, [0, 100, 240], key=key))

@@ -185,6 +185,8 @@ complete -c gpumerge -n '__gpumerge_command union' -l threads -x -d 'Host thread
 complete -c gpumerge -n '__gpumerge_command union' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command union' -l device-memory -x -d 'GPU memory to use, written as for --memory, but without %; by default little, and less after a lack of memory.'
 complete -c gpumerge -n '__gpumerge_command union' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
+complete -c gpumerge -n '__gpumerge_command union' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
+complete -c gpumerge -n '__gpumerge_command union' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command union' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command union' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command intersect' -F
@@ -259,6 +261,8 @@ complete -c gpumerge -n '__gpumerge_command intersect' -l threads -x -d 'Host th
 complete -c gpumerge -n '__gpumerge_command intersect' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l device-memory -x -d 'GPU memory to use, written as for --memory, but without %; by default little, and less after a lack of memory.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
+complete -c gpumerge -n '__gpumerge_command intersect' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
+complete -c gpumerge -n '__gpumerge_command intersect' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command difference' -F
@@ -333,6 +337,8 @@ complete -c gpumerge -n '__gpumerge_command difference' -l threads -x -d 'Host t
 complete -c gpumerge -n '__gpumerge_command difference' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command difference' -l device-memory -x -d 'GPU memory to use, written as for --memory, but without %; by default little, and less after a lack of memory.'
 complete -c gpumerge -n '__gpumerge_command difference' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
+complete -c gpumerge -n '__gpumerge_command difference' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
+complete -c gpumerge -n '__gpumerge_command difference' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command difference' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command difference' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -F
@@ -407,6 +413,8 @@ complete -c gpumerge -n '__gpumerge_command symmetric' -l threads -x -d 'Host th
 complete -c gpumerge -n '__gpumerge_command symmetric' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l device-memory -x -d 'GPU memory to use, written as for --memory, but without %; by default little, and less after a lack of memory.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
+complete -c gpumerge -n '__gpumerge_command symmetric' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
+complete -c gpumerge -n '__gpumerge_command symmetric' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command compare' -F
@@ -476,6 +484,8 @@ complete -c gpumerge -n '__gpumerge_command compare' -l backend -xa 'auto gpu cp
 complete -c gpumerge -n '__gpumerge_command compare' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command compare' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command compare' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
+complete -c gpumerge -n '__gpumerge_command compare' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
+complete -c gpumerge -n '__gpumerge_command compare' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command compare' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command compare' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command diff' -F
@@ -544,6 +554,8 @@ complete -c gpumerge -n '__gpumerge_command diff' -l backend -xa 'auto gpu cpu' 
 complete -c gpumerge -n '__gpumerge_command diff' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command diff' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command diff' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
+complete -c gpumerge -n '__gpumerge_command diff' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
+complete -c gpumerge -n '__gpumerge_command diff' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command diff' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command diff' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command join' -F
@@ -604,6 +616,8 @@ complete -c gpumerge -n '__gpumerge_command join' -l backend -xa 'auto gpu cpu' 
 complete -c gpumerge -n '__gpumerge_command join' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command join' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command join' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
+complete -c gpumerge -n '__gpumerge_command join' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
+complete -c gpumerge -n '__gpumerge_command join' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command join' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command join' -l help -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command sort' -F

@@ -12,7 +12,14 @@ from gpumerge_cli.arrays.key_parts import key_images, words_of
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.payload import concatenated, gathered, moves_along
 from gpumerge_cli.arrays.plain_items import contiguous, from_plain, plain, readable, taken_items
-from gpumerge_cli.arrays.prepared_calls import find_prepared, keep_prepared, kind_of, run_prepared
+from gpumerge_cli.arrays.prepared_calls import (
+    find_prepared,
+    keep_prepared,
+    kind_of,
+    ranks_kind,
+    run_prepared,
+    set_kind,
+)
 from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchRequest, SortRequest
@@ -136,6 +143,9 @@ class DeviceCall:
         out = self.call.options.out
         with self.current():
             target = None if out is None else out.view(self.call.keys.items)
+            kind = set_kind(equals, self.call.keys.dtype, self._order.descending, self._device.id)
+            if find_prepared(kind) is None:
+                keep_prepared(kind, self._backend.prepared_set(self._order, equals))
             found, moved = self._folded(self._runs(), self._plain_rows(), equals, target)
             combined = found.view(self.call.keys.dtype)
             return combined if self.call.rows is None else (combined, from_plain(moved, self.call.rows[0].dtype))
@@ -223,6 +233,9 @@ class DeviceCall:
             wanted = as_keys(cupy, items, self.call.keys.dtype)
             keys = contiguous(wanted.view(self.call.keys.items).reshape(-1))
             found = cupy.empty(wanted.shape, "int64")
+            kind = ranks_kind(self.call.keys.dtype, self._order.descending, self._device.id)
+            if find_prepared(kind) is None:
+                keep_prepared(kind, self._backend.prepared_ranks(self._order))
             if keys.size:
                 self._backend.ranks_of(self._runs(), keys, self._order, side == "right", found)
             return self.kept(found)

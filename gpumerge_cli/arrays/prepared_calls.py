@@ -8,7 +8,7 @@ to plain arrays and prepares the kind.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,11 @@ from gpumerge_cli.arrays.interchange import as_array, lies_on_gpu
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.prepared import PreparedOperation
+    from gpumerge_cli.order.equals import Equals
 
 CallKind = tuple[Any, ...]
+Usual = Callable[[Sequence[Any], bool, Any, Any], Any]
+"""Carries out a call of a known kind, of arrays, descending, out and values; gives None for all other calls."""
 
 _MOST_KINDS = 1024
 _INDICES = np.dtype(np.int64)
@@ -103,6 +106,59 @@ def run_prepared(
     memory = prepared.room(prod(shape) * kind.itemsize)
     prepared(addresses, counts, total, at, places, memory.ptr)
     return out, ndarray(shape, kind, memory)
+
+
+def set_kind(equals: Equals, dtype: np.dtype[Any], descending: bool, device: int) -> CallKind:
+    """The kind of a set of two CuPy arrays."""
+    return equals, dtype, descending, device
+
+
+def ranks_kind(dtype: np.dtype[Any], descending: bool, device: int) -> CallKind:
+    """The kind of a search in CuPy arrays."""
+    return "ranks", dtype, descending, device
+
+
+def run_prepared_set(equals: Equals, arrays: Sequence[Any], descending: bool, out: Any, values: Any) -> Any:
+    """The set of two arrays of a known kind; None for all other calls."""
+    device = None if out is not None or values is not None or len(arrays) != 2 else _current_device(arrays)
+    if device is None:
+        return None
+    dtype = arrays[0].dtype
+    prepared = _ready.get(set_kind(equals, dtype, descending, device))
+    if prepared is None:
+        return None
+    sources = _sources(arrays, dtype, device)
+    if sources is None or not sources[2]:
+        return None
+    if dtype.kind in "mM":  # CuPy's functions refuse dates
+        return prepared(sources[0], sources[1], _INDICES).view(dtype)
+    return prepared(sources[0], sources[1], dtype)
+
+
+def run_prepared_ranks(
+    items: Any, through: bool, arrays: Sequence[Any], descending: bool, out: Any, values: Any
+) -> Any:
+    """The ranks of items in arrays of a known kind; None for all other calls. There are no out and values."""
+    device = _current_device(arrays)
+    if device is None or type(items) is not type(arrays[0]):
+        return None
+    dtype = arrays[0].dtype
+    prepared = _ready.get(ranks_kind(dtype, descending, device))
+    if prepared is None:
+        return None
+    sources, flat = _sources(arrays, dtype, device), _sources((items,), dtype, device)
+    if sources is None or flat is None or not prepared.takes(sources[2] * dtype.itemsize, flat[2]):
+        return None
+    return prepared(sources[0], sources[1], items, through)
+
+
+def _current_device(arrays: Sequence[Any]) -> int | None:
+    """The number of the current device; None if the first array is not CuPy's."""
+    cupy = sys.modules.get("cupy")
+    if cupy is None or type(arrays[0]) is not cupy.ndarray:
+        return None
+    number: int = cupy.cuda.runtime.getDevice()
+    return number
 
 
 def _could_fit(values: Any, arrays: Sequence[Any], kind: Any) -> bool:

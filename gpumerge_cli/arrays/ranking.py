@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
@@ -14,6 +15,7 @@ from gpumerge_cli.arrays.host import HostCall
 from gpumerge_cli.arrays.host_ranks import as_listed
 from gpumerge_cli.arrays.interchange import as_array, check_listed, is_one_array, is_table, lies_on_gpu, name_of
 from gpumerge_cli.arrays.options import short_repr
+from gpumerge_cli.arrays.prepared_calls import run_prepared_ranks
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.searching import Side
 from gpumerge_cli.arrays.signatures import Host, Indices
@@ -124,13 +126,16 @@ def rank_of(
     """
     options = CallOptions(key=key, descending=descending, check=check, text=text)
 
+    known_side = isinstance(side, str) and side in ("left", "right")
+
     def found(on: HostCall | DeviceCall) -> Any:
-        if not isinstance(side, str) or side not in ("left", "right"):
+        if not known_side:
             raise UsageError(f"side={short_repr(side)} is not a side", way_out='use "left" or "right"')
         known = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
         return on.ranks_of(known, side)
 
-    return run_call(_listed(arrays), options, found, usual=None)
+    usual = partial(run_prepared_ranks, items, side == "right") if known_side else None
+    return run_call(_listed(arrays), options, found, usual=usual)
 
 
 def _listed(arrays: Sequence[Any]) -> list[Any]:

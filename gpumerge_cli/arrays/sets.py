@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import flag, wants_counts
+from gpumerge_cli.arrays.prepared_calls import run_prepared_set
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import SetFunction, as_set
 from gpumerge_cli.engine.job import BackendChoice
@@ -43,7 +45,7 @@ def _set_of(equals: Equals) -> Callable[[Callable[[], None]], SetFunction]:
                 arrays,
                 CallOptions(values, key, descending, out, backend, device, threads, check, text=text),
                 lambda on: on.combine(wanted),
-                usual=None,
+                usual=partial(run_prepared_set, wanted),
                 counts=wants_counts(counts, distinct=distinct, out=out),
                 equals=wanted,
             )

@@ -39,6 +39,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.key_kinds import KINDS
+from gpumerge_cli.order.number_separators import number_separators
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from gpumerge_cli.units import parse_size
 
@@ -232,7 +233,10 @@ def head_or_tail(options: MergeOptions | SortOptions) -> RankRange | None:
 def margin_of(options: CountOptions) -> Margin | None:
     """The counts or sums that options ask for, or the column of --source; None without them. Raises UsageError."""
     if isinstance(options, SumOptions) and options.sums:
-        return Margin(sums=columns_of_sums(options), counted=options.counted)
+        separators = (0, 0)
+        if isinstance(options, LineOptions):
+            separators = number_separators(options.thousands, options.decimal)
+        return Margin(sums=columns_of_sums(options), separators=separators, counted=options.counted)
     if options.count_to is not None:
         return Margin("apart", file=options.count_to, title=options.source)
     if options.count is None and options.source is None:

@@ -102,6 +102,8 @@ def _columns(
     if any(name == "-" for name in files):
         what = f"{OPTION}: the columns of standard input are not known ahead"
         raise UsageError(what, way_out="write it to a file first")
+    if not any(keys):
+        raise UsageError(f"{OPTION} chooses columns of a join whose key is named", way_out="name the key with --field")
     found: list[Sequence[str]] = []
     for name in files:
         found.append(column_names((name,), _of_file(items, name)).names or ())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cli.gnu_values import SATURATED
 from gpumerge_cli.cli.locales import in_locale
-from gpumerge_cli.cli.options.groups import LineOptions, file_parameter
+from gpumerge_cli.cli.options.groups import LineOptions, SumOptions, file_parameter
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import InputError, UsageError, input_error
 from gpumerge_cli.order.key_kinds import KIND_OF, KINDS, TYPED_WORDS, KeyKind
@@ -61,7 +61,8 @@ def _separated(order: LineOrder, options: LineOptions) -> LineOrder:
         return order
     option = "--decimal" if options.thousands is None else "--thousands"
     thousands, decimal = number_separators(options.thousands, options.decimal)
-    if {"thousands", "decimal"} & options.given and not any(key.kind.separated for key in order.keys):
+    are_used = any(key.kind.separated for key in order.keys) or (isinstance(options, SumOptions) and options.sum)
+    if {"thousands", "decimal"} & options.given and not are_used:
         raise UsageError(f"{option}: no key is a number", way_out="compare by n, h or g")
     keys = (
         _within_field(replace(key, thousands=thousands, decimal=decimal), order.separator)

@@ -119,9 +119,12 @@ def executor_of(job: Job) -> Iterator[Executor]:
     from gpumerge_cli.cluster.executor import Cluster
     from gpumerge_cli.cluster.file_checks import check_names, check_output
     from gpumerge_cli.formats.registry import layout_of
+    from gpumerge_cli.order.differences import DiffRequest
 
     check_names(job.inputs)
-    if job.operation.kind != "check" and not layout_of(job.inputs[0], job.items).format.written_here:
+    join = job.operation.join
+    is_written = job.operation.kind != "check" and not (isinstance(join, DiffRequest) and join.total)
+    if is_written and not layout_of(job.inputs[0], job.items).format.written_here:
         check_output(job.output.name, job.output.compression, plain=job.items.plain)
     with shared_connection(on.cluster, on.cluster_wait) as cluster:
         yield Cluster(cluster.client, on.cluster_wait, here=cluster.workers is not None)

@@ -129,11 +129,22 @@ def _letters(row: Command, word: str, left: deque[str]) -> Iterator[OptionValue]
             _skip_old_option(row, word[at:], left)
             return
         if option is None:
-            raise unknown_option(row, name)
+            raise _value_of_switch(row, word, at) or unknown_option(row, name)
         if option.needs_value:
             yield OptionValue(option, word[at:] or _next(row, name, left), name)
             return
         yield OptionValue(option, option.implied, name)
+
+
+def _value_of_switch(row: Command, word: str, at: int) -> UsageError | None:
+    """The error for a value, from word[at - 1] on, behind the letter of a switch whose long name takes one."""
+    switch = row.by_written_name.get(f"-{word[at - 2]}") if at > 2 else None
+    value = word[at - 1 :].removeprefix("=")
+    if switch is None or not switch.choices or (word[at - 1] != "=" and value not in switch.choices):
+        return None
+    long = next(name for name in switch.names if name.startswith("--"))
+    written = value if value in switch.choices else "|".join(switch.choices)
+    return UsageError(f"-{word[at - 2]} takes no value, here {quoted_value(value)}", way_out=f"write {long}={written}")
 
 
 def _skip_old_option(row: Command, attached: str, left: deque[str]) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, cast
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends.select import Choice
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cluster.copies import Copies
 from gpumerge_cli.cluster.file_checks import file_state, rewritten_error, unwritable_error
 from gpumerge_cli.cluster.remote_cuts import RemoteCutter
@@ -34,12 +34,17 @@ from gpumerge_cli.engine.writers import NullWriter
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.extents import SinkLocation, UploadLocation
 from gpumerge_cli.formats.base import Source
-from gpumerge_cli.formats.ranges import RangedSource
+from gpumerge_cli.formats.ranges import RangedSource, StoredSource
+from gpumerge_cli.order.differences import DiffRequest
+from gpumerge_cli.order.equals import Margin
+from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
+from gpumerge_cli.order.record_joins import JoinRules
+from gpumerge_cli.order.row_joins import JoinRequest, PayloadJoin
 from gpumerge_cli.urls import is_url
 
-if TYPE_CHECKING:
-    from gpumerge_cli.formats.tables.gather import Gather
+_WITH_GAPS = ("numeric", "human")
+"""Kinds of keys whose texts without a number lie among the others. See LineAsof of kernels/cpu/asof_lines.hpp."""
 
 
 class Cluster(Workers):
@@ -49,20 +54,21 @@ class Cluster(Workers):
 
     def check_job(self, job: Job) -> None:
         """See Executor."""
-        if job.operation.kind != "check" and job.operation.by_groups:
-            raise UsageError("sets, counts and joins are made by one machine", way_out="leave --cluster out")
-        if job.operation.selects:
+        operation = job.operation
+        if operation.selects:
             what = "the first or last items of a sort are found by one machine"
             raise UsageError(what, way_out="leave --cluster out, or --head and --tail")
         if job.resources.backend == "gpu" and (why := by_cpu(job)):
             raise UsageError(why, way_out="leave --backend gpu out")
-        if job.operation.keep_order:
+        if operation.keep_order:
             raise UsageError("--keep-order: the output is made by one machine", way_out="leave --cluster out")
-        if job.operation.margin is not None and job.operation.margin.sums_columns:
-            raise UsageError("sums are made by one machine", way_out="leave --cluster out")
-        if job.operation.margin is not None:
-            raise UsageError("--source: the column is made by one machine", way_out="leave --cluster out")
-        if job.operation.kind == "sort" and job.resources.compress_program is not None:
+        if operation.margin is not None and (what := _of_one_machine(operation.margin, job.output.name)):
+            raise UsageError(f"{what} by one machine", way_out="leave --cluster out")
+        if isinstance(operation.join, DiffRequest) and operation.join.changes is not None:
+            raise UsageError("--changes: the file is written by one machine", way_out="leave --cluster out")
+        if job.resources.backend == "gpu" and operation.by_groups:
+            raise UsageError("a cluster makes sets and counts by the CPU alone", way_out="leave --backend gpu out")
+        if operation.kind == "sort" and job.resources.compress_program is not None:
             raise UsageError("--compress-program: a cluster keeps plain runs", way_out="leave one of the two out")
 
     def copier(self, job: Job, output: str) -> Copies:
@@ -94,8 +100,12 @@ class ClusterTeam:
         shipment, output = self.shipment(work), self.output
         if output is None:
             return self.cluster.ready(work, shipment, on_done=partial(note_facts, work))
-        if self.inputs.written.rows is not None and work.action == "merge":
-            return self._rows(work, shipment, output, cast("Gather", self.inputs.written.rows))  # joins are refused
+        rows = self.inputs.written.rows
+        if rows is not None and work.action == "merge":
+            row_bytes = sum(rows.nbytes) / max(1, sum(source.size for source in self.inputs.sources))
+            shipment = replace(shipment, row_bytes=row_bytes, group_rows=rows.group_rows, numbered=rows.numbered)
+            if not self._only_counts:
+                return self._rows(work, shipment, output)
         if isinstance(work.writer, ClusterRunWriter):
             shipment, on_done = work.writer.shipment(shipment), work.writer.on_done
         else:
@@ -110,12 +120,17 @@ class ClusterTeam:
             return ready
         return replace(ready, spans=self._spans(work, shipment, output))
 
-    def _rows(self, work: Pass, shipment: Shipment, output: Output, rows: Gather) -> ReadyWorkers:
+    @property
+    def _only_counts(self) -> bool:
+        """Whether it is a diff that counts differences, and writes nothing."""
+        diff = self.inputs.layout.purpose.diff
+        return diff is not None and diff.total
+
+    def _rows(self, work: Pass, shipment: Shipment, output: Output) -> ReadyWorkers:
         """The workers for a merge of rows, whose parts this process puts together."""
         with ExitStack() as stack:
             folder = stack.enter_context(parts_folder(self.job, output, here=self.cluster.here))
-            row_bytes = sum(rows.nbytes) / max(1, sum(source.size for source in self.inputs.sources))
-            shipment = replace(shipment, folder=str(folder.path), row_bytes=row_bytes, group_rows=rows.group_rows)
+            shipment = replace(shipment, folder=str(folder.path))
             ready = self.cluster.ready(work, shipment, on_done=PartCollector(output, folder.path).on_done)
             closes = stack.pop_all()
 
@@ -123,8 +138,7 @@ class ClusterTeam:
             with closes:
                 return ready.do(tasks)
 
-        spans = self._spans(work, shipment, output) if shipment.reads_urls else None
-        return replace(ready, do=do, spans=spans)
+        return replace(ready, do=do, spans=self._spans(work, shipment, output))
 
     def shipment(self, work: Pass) -> Shipment:
         """The shipment of a pass. Raises InputError for inputs that workers cannot read, OutputError for an output."""
@@ -132,8 +146,16 @@ class ClusterTeam:
         is_here = self.output is None or inputs.layout.format.written_here
         if self.output is not None and not is_here and (sink := self.output.sinks[0]).line_end is not None:
             raise rewritten_error(sink.name, inputs.layout.format)
-        spots = () if is_here or self.output is None else remote_spots(self.output, here=self.cluster.here)
+        is_unwritten = is_here or self.output is None or self._only_counts
+        spots = () if is_unwritten or self.output is None else remote_spots(self.output, here=self.cluster.here)
+        if job.operation.join is not None and any(isinstance(one, UploadLocation) for one in spots):
+            what = f"a cluster writes the {job.operation.title} of lines or records to files, not to objects"
+            raise UsageError(what, way_out="name a file, or leave --cluster out")
+        _refuse_gaps(inputs, job.operation.join)
         operation = replace(job.operation, check=work.check, lenient=False)
+        if inputs.join is not None:  # workers make it of their own sources
+            purpose = inputs.layout.purpose
+            operation = replace(operation, join=purpose.join or purpose.diff)
         if job.operation.kind == "sort" and work.action == "merge":  # of runs
             names = tuple(source.name for source in work.sources)
             seen = tuple(file_state(name) for name in names)
@@ -141,16 +163,26 @@ class ClusterTeam:
             first = _absolute(inputs.names[0]) if isinstance(inputs.sources[0], RangedSource) else ""
             items = replace(job.items, copies=inputs.layout.items.copies)
             shipment = _shipment(work, replace(job, items=items), seen, spots)
-            return replace(shipment, merges_runs=True, dtype=run_dtype(inputs.dtype), first=first)
+            merges = replace(shipment, merges_runs=True, dtype=run_dtype(inputs.dtype), first=first)
+            return replace(merges, shown=self._shown)
         copies = inputs.layout.items.copies or [None] * len(inputs.names)
         found = (file_state(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
-        tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, work.sources, strict=True))
+        opened = work.sources[::-1] if operation.turned else work.sources
+        tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, opened, strict=True))
         names = tuple(map(_absolute, inputs.names))
         items = replace(job.items, shown=None, copies=inputs.layout.items.copies)
-        return _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
+        made = _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
+        return replace(made, shown=self._shown if work.action == "merge" else None)
+
+    @property
+    def _shown(self) -> Callable[[bytes], Bytes] | None:
+        """The way to the bytes of the output of stored sources, unless workers make it with their join."""
+        is_stored = isinstance(self.inputs.sources[0], StoredSource) and self.inputs.join is None
+        return self.inputs.written.shown if is_stored else None
 
     def _spans(self, work: Pass, shipment: Shipment, output: Output) -> ChunkCutter:
         """Cuts a merge; the workers, which were checked, do if its inputs lie far from here."""
+        work = replace(work, whole_groups=work.sums_groups)
         if shipment.reads_urls:
             packed = shipment.packed()
             return RemoteCutter(self.cluster.eligible(packed), packed, work.planner, work.parts)
@@ -171,8 +203,32 @@ class ClusterTeam:
 def _shipment(
     work: Pass, job: Job, inputs: tuple[FileState, ...], spots: tuple[SinkLocation | UploadLocation, ...]
 ) -> Shipment:
-    run, sizes = os.urandom(8).hex(), tuple(source.size for source in work.sources)
-    return Shipment(run, __version__, work.detached(job), inputs, sizes, spots)
+    sources = work.sources[::-1] if job.operation.turned else work.sources  # as the inputs are
+    sizes = tuple(source.size for source in sources)
+    return Shipment(os.urandom(8).hex(), __version__, work.detached(job), inputs, sizes, spots)
+
+
+def _of_one_machine(margin: Margin, output: str) -> str:
+    """The part of a margin that a cluster does not make, with its verb; "" if there is none."""
+    if margin.title is not None:
+        return "--source: the column is made"
+    if margin.file is not None:
+        return "--count-to: the file is written"
+    return "--total: the last line of an object is written" if margin.total is not None and is_url(output) else ""
+
+
+def _refuse_gaps(inputs: Inputs, join: JoinRules | JoinRequest | DiffRequest | None) -> None:
+    """Raise UsageError for an as-of join that may have to look at more than one item beside each range of a source.
+
+    Texts without a number lie among numbers, and are passed over.
+    """
+    if isinstance(join, Join | PayloadJoin) and join.asof is not None and isinstance(inputs.sources[1], RangedSource):
+        text = join.orders[1].text
+        last = None if text is None else text.keys[-1]
+        if last is not None and join.asof.measure == "by kind" and last.compare in _WITH_GAPS:
+            what = f"--type asof: some texts of {last.option_text} may have no number"
+            way_out = "leave --cluster out, or store the key as numbers"
+            raise UsageError(f"{what}, and a cluster does not look behind them", way_out=way_out)
 
 
 def _absolute(name: str) -> str:

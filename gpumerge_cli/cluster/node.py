@@ -12,13 +12,15 @@ import socket
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpumerge_cli import __version__
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.base import Backend
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cluster.file_checks import check_inputs
 from gpumerge_cli.cluster.locale_checks import check_locale
 from gpumerge_cli.cluster.open_runs import open_runs
@@ -46,6 +48,7 @@ from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.formats.sink import ItemSink
 from gpumerge_cli.launch import LaunchPolicy, SortPolicy
 from gpumerge_cli.native.cuts import Cut
+from gpumerge_cli.order.differences import Diff, DiffRequest
 from gpumerge_cli.plan import Chunk, Planner, ends_of
 
 if TYPE_CHECKING:
@@ -69,11 +72,14 @@ class _OpenRun:
         self._ranges: list[OutputRange] = []
         self._rows: RowParts | None = None
         self._runs: RowRuns | None = None
+        self._shown: Callable[[bytes], Bytes] | None = None
         try:
             self._pass = self._opened()
             is_ranged = any(isinstance(source, RangedSource) for source in self._pass.sources)
             setup = (self._pass, _backend(self._pass), self._budget)
-            self._setup = RangeSetup(*setup, self._rows, self._runs) if is_ranged else PassSetup(*setup)
+            ranged = (self._rows, self._runs, shipment.shown or self._shown)
+            by_task = is_ranged or self._pass.sums_groups
+            self._setup = RangeSetup(*setup, *ranged) if by_task else PassSetup(*setup)
         except BaseException:
             self.close()
             raise
@@ -87,14 +93,16 @@ class _OpenRun:
             self._ranges.append(OutputRange(spot))
             self._stack.callback(self._ranges[-1].abort)
             sinks.append(ItemSink(self._ranges[-1], dtype=spot.dtype, start=spot.start))
-        self.writer = RangeWriter(sinks, planned=shipment.work.equals.keeps_all)
+        self.writer = RangeWriter(sinks, planned=shipment.work.job.operation.keeps_sizes)
         if shipment.folder:
             self.writer = RunFileWriter(shipment.folder, sums=shipment.finished_runs is not None)
         elif shipment.part_bytes:
             self.writer = UploadWriter([spot for spot in spots if isinstance(spot, UploadLocation)])
         elif not sinks:
             self.writer = SizeWriter()
-        return replace(shipment.work, sources=self._sources(), writer=self.writer)
+        self._job = shipment.work.job
+        sources = self._sources()
+        return replace(shipment.work, job=self._job, sources=sources, writer=self.writer)
 
     def _sources(self) -> Sequence[Source]:
         """The inputs, opened by name. Raises InputError or ClusterError for one that is not as the client sees it."""
@@ -117,15 +125,23 @@ class _OpenRun:
                     f"the worker at {socket.gethostname()} has another object there", where=source.name,
                     way_out="merge it when nothing writes to it",
                 )  # fmt: skip
-        return sources
+        return sources[::-1] if self._job.operation.turned else sources
 
     def _inputs(self, names: Sequence[str]) -> Sequence[Source]:
         """Inputs of the job, opened. Raises InputError."""
         work, job = self.shipment.work, self.shipment.work.job
         memory = memory_of(job, worker_memory()) // worker_threads()
         purpose = replace(purpose_of(job, by_ranges=True), memory=memory)
-        opening = open_inputs(names, job.items, resources=job.resources, silent=True, purpose=purpose)
+        if isinstance(job.operation.join, Diff):
+            purpose = replace(purpose, diff=DiffRequest(total=job.operation.join.only_counts))
+        alike, on = not job.operation.takes_others, job.resources
+        opening = open_inputs(names, job.items, resources=on, alike=alike, silent=True, purpose=purpose)
         inputs = self._stack.enter_context(opening)
+        if inputs.join is not None:
+            self._job = replace(job, operation=replace(job.operation, join=inputs.join))
+        self._shown = inputs.written.shown if work.action == "merge" else None
+        if inputs.written.rows is not None:
+            inputs.written.rows.numbered = self.shipment.numbered
         if inputs.written.rows is not None and work.action == "sort":
             self._runs = RowRuns(job, inputs.sources, work.order)
         elif work.action == "merge":
@@ -158,10 +174,10 @@ class _OpenRun:
             self._ranges[task.position.part].finish(durable=self._pass.job.output.durable)
         return result, self.writer.end(task.position)
 
-    @property
+    @cached_property
     def planner(self) -> Planner:
         """Cuts the inputs."""
-        return self._pass.planner
+        return replace(self._pass, whole_groups=self._pass.sums_groups).planner
 
     def stop(self) -> None:
         """Have tasks under way end with their present piece."""
@@ -337,6 +353,6 @@ def _await(path: str, what: str, way_out: str) -> None:
 def _backend(work: Pass) -> Backend:
     """The backend of a worker: that of the job's options where it has a GPU to use, else the CPU's."""
     on = work.job.resources
-    if not has_gpu() or work.equals.is_for_cpu:
+    if not has_gpu() or work.is_for_cpu:
         return select.host()
     return select.select(on.backend, on.device, work.order, work.nbytes, sorts=work.sorts).backend

@@ -1,10 +1,9 @@
-"""Tasks of a worker on ranges of files whose items are made of them, as those of JSON Lines are."""
+"""Tasks of a worker that are passes of their own: over items made of ranges of files, or with sums of whole groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from typing import cast
 
 from gpumerge_cli.backends.base import Backend
 from gpumerge_cli.buffers import Bytes
@@ -14,54 +13,76 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.launches import BudgetFunction
 from gpumerge_cli.engine.parts import by_lines
 from gpumerge_cli.engine.passes import Pass
+from gpumerge_cli.engine.sum_writer import SumWriter
 from gpumerge_cli.engine.task import Position, Task, TaskResult
 from gpumerge_cli.engine.workers import PassSetup
-from gpumerge_cli.engine.writers import Merged, NullWriter, ResultWriter
-from gpumerge_cli.formats.ranges import RangedSource, StoredSource
+from gpumerge_cli.engine.writers import Merged, NullWriter, ResultWriter, SideBytes
+from gpumerge_cli.formats.ranges import RangedSource, RangeItems, StoredSource
 from gpumerge_cli.measure import Span
 from gpumerge_cli.plan import Chunk
 
 
 class RangeSetup:
-    """Does tasks of a pass over ranged sources: each is a pass of its own, over the items of its ranges."""
+    """Does tasks of a pass, each as a pass of its own: over the items of its ranges, if the sources are ranged."""
 
     def __init__(
-        self, work: Pass, backend: Backend, feed: BudgetFunction, rows: RowParts | None, runs: RowRuns | None
+        self,
+        work: Pass,
+        backend: Backend,
+        feed: BudgetFunction,
+        rows: RowParts | None,
+        runs: RowRuns | None,
+        shown: Callable[[bytes], Bytes] | None,
     ) -> None:
         self._work = work
         self._backend = backend
         self._feed = feed
         self._rows = rows
         self._runs = runs
+        self._shown = shown
+        self._behind = work.looks_behind
+        self._rules = None if work.margin is None else work.margin.rules
 
     def do(self, task: Task) -> TaskResult:
         """Carry out the task. Raises UnfinishedError, InputError."""
         if self._runs is not None:
             return self._runs.do(task, self._work.writer)
-        sources = cast(Sequence[RangedSource], self._work.sources)
+        sources = self._work.sources
         with ExitStack() as stack:
             made = []
             for source, (low, high) in zip(sources, task.chunk.ranges, strict=True):
-                made.append(source.items(low, high))
+                if not isinstance(source, RangedSource):
+                    made.append(RangeItems(source, low, high))
+                    continue
+                made.append(source.items(low, high, behind=self._behind))
                 stack.callback(made[-1].source.close)
                 if made[-1].left_out is not None and self._work.keeps_bytes:
                     raise made[-1].left_out
-            ranges = tuple((one.start, one.source.size) for one in made)
+            ranges = tuple((one.start, one.stop) for one in made)
             ranged = replace(task, chunk=Chunk(ranges, task.chunk.offset))
             rows = None if self._rows is None else self._rows.begun(task, self._work.writer)
             if rows is not None:
                 stack.callback(rows.close)
                 ranged = replace(ranged, turn=0, position=Position(0, 0))
             writer = rows or self._work.writer
-            if isinstance(sources[0], StoredSource):
-                writer = _StoredWriter(writer, sources[0], self._work.order.end)
+            stored = self._shown or sources[0].stored if isinstance(sources[0], StoredSource) else None
+            sums = None
+            if rows is None and self._rules is not None:
+                writer = sums = SumWriter([_Onward(writer, stored)], self._rules)
+                ranged = replace(ranged, turn=0, position=Position(0, 0))
+            elif stored is not None:
+                writer = _StoredWriter(writer, stored, self._work.order.end)
             work = replace(self._work, sources=[one.source for one in made], writer=writer)
             setup = PassSetup(work, self._backend, self._feed)
             stack.callback(setup.close)
             done = setup.do(ranged)
-            if rows is not None and not self._work.writer.is_over(task.turn):
+            if self._work.writer.is_over(task.turn):
+                return done
+            if sums is not None:
+                done.written += sums.end()
+            if rows is not None:
                 done.rows, done.part = rows.end(), task.position.part
-            if done.disorder is not None:
+            if done.disorder is not None and isinstance(sources[0], RangedSource):
                 done.disorder = sources[0].position_of(made[0], task.chunk.ranges[0][0], done.disorder)
             done.facts = tuple(one.facts for one in made)
             done.nbytes = task.nbytes
@@ -71,17 +92,38 @@ class RangeSetup:
         """It keeps nothing."""
 
 
-class _StoredWriter(NullWriter):
-    """Writes what the files hold of items. See ResultWriter."""
+class _Onward:
+    """Hands sums to the writer of a task. See SumSink.
 
-    def __init__(self, writer: ResultWriter, source: StoredSource, end: bytes) -> None:
+    stored: gives what files hold of whole items; None if they are written as they are.
+    """
+
+    seekable, exact = True, False
+
+    def __init__(self, writer: ResultWriter, stored: Callable[[bytes], Bytes] | None) -> None:
+        self._writer = writer
+        self._stored = stored
+
+    def encode(self, data: Bytes) -> Bytes:
+        """See SumSink."""
+        return data if self._stored is None else self._stored(bytes(data))
+
+    def write_at(self, start: int, data: Bytes) -> None:
+        """See SumSink."""
+        self._writer.put(0, Position(0, start), SideBytes(data, len(data), []), last=False)
+
+
+class _StoredWriter(NullWriter):
+    """Writes what the files hold of items. See ResultWriter. stored: gives that of whole items."""
+
+    def __init__(self, writer: ResultWriter, stored: Callable[[bytes], Bytes], end: bytes) -> None:
         super().__init__()
         self._writer = writer
-        self._source = source
+        self._stored = stored
         self._end = end[0] if end else None
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
-        pieces = [self._source.stored(piece) for piece in by_lines(merged.outputs(), self._end)]
+        pieces = [self._stored(piece) for piece in by_lines(merged.outputs(), self._end)]
         stored = _Stored(merged.counts, merged.dropped, sum(map(len, pieces)), merged.spans, pieces)
         return self._writer.put(turn, position, stored, last=last)
 

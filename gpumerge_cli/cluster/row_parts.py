@@ -19,8 +19,9 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.output import Output
-from gpumerge_cli.engine.task import Task
-from gpumerge_cli.engine.writers import ResultWriter, SinkWriter
+from gpumerge_cli.engine.sum_writer import SummedRowWriter
+from gpumerge_cli.engine.task import Position, Task
+from gpumerge_cli.engine.writers import Merged, NullWriter, NumberedRowWriter, ResultWriter, SinkWriter
 from gpumerge_cli.errors import OutputError, output_error
 from gpumerge_cli.formats.base import STDIO, Source
 from gpumerge_cli.formats.registry import rows_writer
@@ -28,6 +29,7 @@ from gpumerge_cli.order.kinds import Order
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.gather import Gather
+    from gpumerge_cli.formats.tables.join_gather import JoinGather
     from gpumerge_cli.formats.tables.part_writer import PartWriter
     from gpumerge_cli.formats.tables.sink import RowSink
     from gpumerge_cli.formats.tables.table import TableWriter
@@ -86,24 +88,48 @@ class PartFile:
         Path(self._path).unlink(missing_ok=True)
 
 
-class RowWriter(SinkWriter):
-    """Writes the rows of a task's items to a file. See ResultWriter. outer: knows whether results are wanted."""
+class RowWriter(NullWriter):
+    """Writes the rows of a task's items to a file. See ResultWriter.
 
-    def __init__(self, folder: str, number: int, gather: Gather, part: PartWriter, end: bytes, outer: ResultWriter):
+    order: of the items. outer: knows whether results are wanted.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        number: int,
+        gather: Gather | JoinGather,
+        part: PartWriter,
+        order: Order,
+        outer: ResultWriter,
+    ) -> None:
         from gpumerge_cli.formats.tables.sink import RowSink
+        from gpumerge_cli.formats.tables.summed import SumColumns
 
+        super().__init__()
         self.file = PartFile(folder, number)
-        self._sink = RowSink(self.file, gather, part, line_end=end[0] if end else None)
+        self._sink = RowSink(self.file, gather, part, line_end=order.end[0] if order.end else None)
         self._part = part
         self._outer = outer
         self._is_whole = False
-        super().__init__([self._sink], planned=False)
+        sinks = [self._sink]
+        numbered = gather.numbered
+        self._writer = SinkWriter(sinks, planned=False)
+        if isinstance(numbered, SumColumns):
+            self._writer = SummedRowWriter(sinks)
+        elif numbered is not None:
+            self._writer = NumberedRowWriter(sinks, order)
+
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        return self._writer.put(turn, position, merged, last=last)
 
     def is_over(self, turn: int) -> bool:
-        return super().is_over(turn) or self._outer.is_over(turn)
+        return self._writer.is_over(turn) or self._outer.is_over(turn)
 
     def end(self) -> EncodedRows:
         """All items were written."""
+        if isinstance(self._writer, SummedRowWriter):
+            self._writer.end()
         self._sink.finish()
         self._is_whole = True
         return EncodedRows(self.file.name, self._part.groups)
@@ -119,10 +145,10 @@ class RowParts:
     """Gives each task of a worker its writer."""
 
     folder: str
-    gather: Gather
-    writer: Callable[[Gather], TableWriter]
-    end: bytes
-    """Ends an item that is a line; b"" for others."""
+    gather: Gather | JoinGather
+    writer: Callable[[Gather | JoinGather], TableWriter]
+    order: Order
+    """Compares the items."""
 
     @classmethod
     def of(cls, job: Job, inputs: Inputs, folder: str) -> RowParts | None:
@@ -131,22 +157,22 @@ class RowParts:
         if rows is None or not folder:
             return None
 
-        def writer(gather: Gather) -> TableWriter:
+        def writer(gather: Gather | JoinGather) -> TableWriter:
             return rows_writer(job.output.name, inputs.layout, gather.output_schema, gather.settings)
 
-        return cls(folder, cast("Gather", rows), writer, inputs.order.end)  # joins are refused
+        return cls(folder, rows, writer, inputs.order)
 
     def over(self, runs: Sequence[Source], order: Order) -> RowParts:
         """The parts of an output of runs. order: of their items."""
         tables = [run.table for run in cast("Sequence[TableRanges]", runs)]
-        return replace(self, gather=self.gather.of_runs(tables, order.item_bytes))
+        return replace(self, gather=cast("Gather", self.gather).of_runs(tables, order.item_bytes), order=order)
 
     def begun(self, task: Task, outer: ResultWriter) -> RowWriter:
         """The writer of a task."""
         from gpumerge_cli.formats.tables.part_writer import PartWriter
 
         gather = self.gather.again()
-        return RowWriter(self.folder, task.turn, gather, PartWriter(self.writer(gather)), self.end, outer)
+        return RowWriter(self.folder, task.turn, gather, PartWriter(self.writer(gather)), self.order, outer)
 
 
 class PartCollector:

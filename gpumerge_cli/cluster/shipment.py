@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.engine.passes import Pass
 from gpumerge_cli.engine.task import TaskResult
@@ -15,6 +17,7 @@ from gpumerge_cli.measure import Span
 from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.numbered import NumberColumns
     from gpumerge_cli.order.key_types import Dtype
 
 
@@ -68,6 +71,10 @@ class Shipment:
     """About the bytes of a row, if positions are rows; else 0."""
     group_rows: int = 0
     """The most rows of a group of the output, if it has groups."""
+    shown: Callable[[bytes], Bytes] | None = None
+    """Turns whole items of stored sources into the bytes of the output; None if workers know it themselves."""
+    numbered: NumberColumns | None = None
+    """The columns of an output of rows that are made of numbers, if it has any."""
     merges_runs: bool = False
     """The inputs are runs, of items of `dtype`."""
     dtype: Dtype | None = None

@@ -63,7 +63,7 @@ class Workers:
             members.append(RemoteWorker(f"worker {names[address]}", one.threads, there))
         backend = work.job.resources.backend
         gpus = any(one.gpu for one in self.statuses.values()) and backend != "cpu" and work.order.gpu
-        gpus = gpus and not work.equals.is_for_cpu
+        gpus = gpus and not work.is_for_cpu
         if backend == "gpu" and not gpus:
             raise ClusterError(
                 "no worker has a GPU", way_out="start workers with --resources GPU=1, or leave --backend out"
@@ -142,4 +142,4 @@ def task_policy(work: Pass, shipment: Shipment, nbytes: int) -> TaskPolicy:
     least = shipment.part_bytes
     if least:  # a worker holds a part in memory
         nbytes = max(least + least // 4, min(nbytes, _MOST_HELD))
-    return TaskPolicy(nbytes, not work.equals.keeps_all, least)
+    return TaskPolicy(nbytes, not work.job.operation.keeps_sizes and shipment.spots != (), least)

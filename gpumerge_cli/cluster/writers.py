@@ -66,7 +66,9 @@ class SizeWriter(RangeWriter):
     def __init__(self) -> None:
         super().__init__((), planned=False)
 
-    put = NullWriter.put
+    def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
+        known = merged.merged_bytes
+        return known if known >= 0 else sum(map(len, merged.outputs()))
 
 
 class UploadWriter(RangeWriter):

@@ -12,7 +12,7 @@ from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.launch import LaunchRequest, SortRequest
-from gpumerge_cli.order.differences import DiffRequest
+from gpumerge_cli.order.differences import Diff, DiffRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.record_joins import JoinRules
 from gpumerge_cli.order.row_joins import JoinRequest
@@ -123,7 +123,7 @@ class Operation:
     @property
     def takes_others(self) -> bool:
         """Whether its inputs may have different columns, types and headers."""
-        return self.join is not None and not isinstance(self.join, DiffRequest)
+        return self.join is not None and not isinstance(self.join, DiffRequest | Diff)
 
     @property
     def by_groups(self) -> bool:

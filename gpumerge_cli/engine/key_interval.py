@@ -12,9 +12,8 @@ from gpumerge_cli.engine.job import KeyInterval
 from gpumerge_cli.engine.line_keys import KeyTexts, LineKeys, line_keys
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.native.comparison import Comparison
-from gpumerge_cli.native.cuts import Cuts
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.plan import Chunk
+from gpumerge_cli.plan import Chunk, cuts_of
 
 
 def chunk_within(inputs: Inputs, keys: KeyInterval) -> Chunk:
@@ -91,7 +90,7 @@ class _ByItems(_Search):
 
     def ahead(self, wanted: tuple[Order, bytes]) -> Sequence[int]:
         order, item = wanted
-        return Cuts(self._inputs.sources, order).bounds(item)[0]
+        return cuts_of(self._inputs.sources, order).bounds(item)[0]
 
 
 def _search(inputs: Inputs) -> _Search:

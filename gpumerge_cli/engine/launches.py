@@ -29,6 +29,9 @@ def policy_of(backend: Backend, work: Pass) -> LaunchPolicy | SortPolicy:
     return backend.resolve(launch.launch, work.order, min(most, len(work.sources)))
 
 
+_FLAG_BYTES = 8
+
+
 def budget_of(
     work: Pass,
     backend: Backend,
@@ -49,6 +52,9 @@ def budget_of(
         sizes = replace(sizes, chunk=work.order.best_piece, least=work.order.best_piece)
     if isinstance(policy, SortPolicy) and not work.sorts:  # room to sort chunks again
         sizes = replace(sizes, footprint=sizes.footprint + backend.piece_sizes(work.order, work.mean_bytes).room)
+    if work.margin is not None and work.margin.rules is not None:
+        # A chunk is there once more with its sums, and each item has a flag.
+        memory = int(memory * sizes.footprint / (sizes.footprint + 1 + _FLAG_BYTES / work.mean_bytes))
     return chunk_budget(sizes, work.nbytes, number, threads, memory, device_memory, item=item)
 
 

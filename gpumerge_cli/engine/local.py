@@ -42,7 +42,6 @@ from gpumerge_cli.order.kinds import Order
 _BY_CPU = "auto has the CPU make sets and counts"
 _PLACES_BY_CPU = "auto has the CPU find last items, duplicates and singles"
 _SHORT_LINE = 8
-_FLAG_BYTES = 8
 
 
 class Local:
@@ -180,10 +179,6 @@ class LocalTeam:
         order, on, memory = work.order, self.job.resources, int(share * self.memory)
         if work.checks:
             return ChunkBudget(self._checking_threads(order), self.block_bytes(work.sources[0], order))
-        if work.margin is not None and work.margin.rules is not None:
-            # A chunk is there once more with its sums, and each item has a flag.
-            footprint = backend.chunk_sizes(order, len(work.sources), work.mean_bytes).footprint
-            memory = int(memory * footprint / (footprint + 1 + _FLAG_BYTES / work.mean_bytes))
         return budget_of(work, backend, policy, on.threads, memory, on.device_memory)
 
     def _checking_threads(self, order: Order) -> int:

@@ -48,7 +48,7 @@ def _summed(margin: Margin, inputs: Inputs, *, last: bool) -> Margin:
     if margin.counted:
         rules = SumRules("counts of lines", (SummedColumn(COUNTED),), end=order.end[0], last=last)
     else:
-        request = SumRequest(margin.sums, titles_in_header(inputs), last)
+        request = SumRequest(margin.sums, titles_in_header(inputs), last, margin.separators)
         rules = format.summed(request, order, inputs.dtype, inputs.written)
     return replace(margin, rules=rules)
 

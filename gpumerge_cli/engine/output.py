@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.buffers import Bytes
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.job import Job
 from gpumerge_cli.engine.outcome import Outcome
@@ -26,6 +26,7 @@ from gpumerge_cli.formats.kinds.lookup import format_named
 from gpumerge_cli.formats.naming import codec_of_inputs
 from gpumerge_cli.formats.output_items import OutputItems
 from gpumerge_cli.formats.part_names import check_part_names, part_names
+from gpumerge_cli.formats.ranges import StoredSource
 from gpumerge_cli.formats.registry import open_sink
 from gpumerge_cli.order.differences import Diff
 from gpumerge_cli.order.equals import Equals
@@ -90,6 +91,9 @@ class Output:
         ):
             option = "--compression-level" if job.output.level is not None else "--row-group-size"
             raise UsageError(f"{option}: the output is not a table", way_out="leave it out")
+        by_workers = isinstance(inputs.sources[0], StoredSource)  # who have the bytes of an output
+        written = replace(inputs.written, shown=None) if by_workers else inputs.written
+        self._shown = inputs.written.shown if by_workers else None
         try:
             if len(names) > 1:
                 remove_leftovers(name for name in names if not is_url(name))
@@ -100,7 +104,7 @@ class Output:
                     inputs.layout,
                     inputs.dtype,
                     count,
-                    written=inputs.written,
+                    written=written,
                     converted=rows,
                     line_end=inputs.order.end,
                     head=inputs.head,
@@ -142,15 +146,10 @@ class Output:
                 return SummedRowWriter(self.sinks)
             return SumWriter(self.sinks, margin.rules)
         if margin is not None and margin.is_apart and self._counts is None:
-            return NumberedRowWriter(self.sinks, self._items_in)
+            return NumberedRowWriter(self.sinks, self._order)
         if self._counts is None:
             return SinkWriter(self.sinks, planned=planned, start=start)
         return CountingWriter(self.sinks, self._counts)
-
-    def _items_in(self, data: Bytes) -> int:
-        """The number of whole items in bytes."""
-        known = self._order.count(len(data))
-        return bytes(data).count(self._order.end) if known is None else known
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -194,7 +193,7 @@ class Output:
     def end_with(self, text: bytes, outcome: Outcome) -> None:
         """Write `text` behind all items of the last part. Raises OutputError."""
         part, sink = outcome.per_part.setdefault(len(self.sinks) - 1, PartTotal()), self.sinks[-1]
-        data = sink.encode(text)
+        data = sink.encode(text if self._shown is None else self._shown(text))
         sink.write_at(part.nbytes, data)
         part.nbytes += len(data)
 

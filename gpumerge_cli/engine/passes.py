@@ -13,6 +13,7 @@ from gpumerge_cli.engine.memory import ChunkBudget
 from gpumerge_cli.engine.reading_progress import Advance, OnStage
 from gpumerge_cli.engine.writers import NullWriter, ResultWriter
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
@@ -51,10 +52,12 @@ class Pass:
     """Tasks at once and bytes of each; None if the workers choose."""
     grid: tuple[int, int] = (1, 0)
     """The blocks of the output's file at which it is cut, see Planner."""
+    whole_groups: bool = False
+    """Equal items go to one task, even if the operation needs no whole groups."""
     advance: Advance | None = None
+    """Called with (bytes done, bytes in all), from any thread but one at a time."""
     on_stage: OnStage | None = None
     """Called with the word for what a task of a sort at once goes on with. See run."""
-    """Called with (bytes done, bytes in all), from any thread but one at a time."""
 
     @classmethod
     def of(cls, job: Job, action: Action, inputs: Inputs, writer: ResultWriter) -> Pass:
@@ -100,6 +103,21 @@ class Pass:
         return not self.checks and self.equals.keeps_all
 
     @property
+    def is_for_cpu(self) -> bool:
+        """Whether workers of a cluster do it on the CPU, whatever they have."""
+        return self.equals.is_for_cpu or self.margin is not None or (self.action == "merge" and self.equals.groups)
+
+    @property
+    def sums_groups(self) -> bool:
+        """Whether columns are summed over equal items."""
+        return self.margin is not None and self.margin.rules is not None
+
+    @property
+    def looks_behind(self) -> bool:
+        """Whether the item behind a range of a source matters to the result of the range."""
+        return self.equals.minds_next or (self.join is not None and self.join.asof is not None)
+
+    @property
     def sorts(self) -> bool:
         """Whether the items of a task come in any order."""
         return self.action in ("sort", "select", "whole")
@@ -112,8 +130,10 @@ class Pass:
     @cached_property
     def planner(self) -> Planner:
         """Cuts the sources."""
-        if self.join is None:
-            return Planner(self.sources, self.order, self.grid, groups=self.job.operation.by_groups)
+        is_ranged = any(isinstance(source, RangedSource) for source in self.sources)  # whose items begin with the keys
+        if self.join is None or is_ranged:
+            groups = self.whole_groups or self.job.operation.by_groups
+            return Planner(self.sources, self.order, self.grid, groups=groups)
         return Planner(self.sources, self.join.compared, groups=True, keys=self.join.tables)
 
     def detached(self, job: Job) -> Pass:

@@ -333,7 +333,9 @@ class _Running:
         try:
             outcome = self._outcome(work)
             assert isinstance(work.writer, SumWriter | SummedRowWriter), "the output chose it"
-            outcome.per_part.setdefault(0, PartTotal()).nbytes += work.writer.end()
+            last = work.writer.end()
+            outcome.written += last
+            outcome.per_part.setdefault(0, PartTotal()).nbytes += last
         except InvalidSumError as found:
             raise sum_error(found, margin.rules, self.inputs) from None
         return outcome

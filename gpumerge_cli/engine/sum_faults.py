@@ -7,6 +7,7 @@ from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.sum_writer import InvalidSumError
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
+from gpumerge_cli.formats.ranges import item_sources
 from gpumerge_cli.native.sums import SumFault, Sums, SumSpec
 from gpumerge_cli.order.sums import SumRules
 from gpumerge_cli.units import quoted_value, visible
@@ -21,7 +22,7 @@ def sum_error(found: InvalidSumError, rules: SumRules, inputs: Inputs) -> InputE
     """The error for the first item of the inputs whose column cannot be read; else for the sum that was found."""
     spec = SumSpec(rules)
     if not rules.record:
-        for source in inputs.sources:
+        for source in item_sources(inputs.sources):
             fault = _first_fault(source, spec)
             if fault is not None:
                 return _error(fault, rules, source.location(fault.position), source.item_at(fault.position))
@@ -53,7 +54,8 @@ def _error(fault: SumFault, rules: SumRules, where: str, item: bytes) -> InputEr
     text = item[slice(*fault.text)]
     shown = visible(text[:_SHOWN].decode(errors="backslashreplace")) + "..." * (len(text) > _SHOWN)
     if fault.kind == "NO_NUMBER_TO_SUM":
-        way_out = "write it as 1234.5 or -1e3, or leave it empty"
+        point = chr(rules.separators[1] or ord("."))
+        way_out = f"write it as 1234{point}5 or -1e3, or leave it empty"
         return InputError(f"{name}: {quoted_value(shown)} is not a number", where=where, way_out=way_out)
     if fault.kind == "NO_COLUMN_TO_SUM":
         what = f"{name}: it has no such column"

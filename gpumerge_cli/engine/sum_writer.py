@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
@@ -42,6 +42,9 @@ class InvalidSumError(InputError):
         self.fault = fault
         self.item = item
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return InvalidSumError, (self.fault, self.item)
+
 
 @dataclass(frozen=True)
 class _Head:
@@ -52,13 +55,26 @@ class _Head:
     count: int
 
 
+class SumSink(Protocol):
+    """The part of a Sink that takes items with sums."""
+
+    seekable: bool
+    exact: bool
+
+    def encode(self, data: Bytes) -> Bytes:
+        """See Sink."""
+
+    def write_at(self, start: int, data: Bytes) -> None:
+        """See Sink."""
+
+
 class SumWriter(SinkWriter):
     """Writes items with sums to a sink. See ResultWriter."""
 
     targets: Sequence[Target] = ()
 
-    def __init__(self, sinks: Sequence[Sink], rules: SumRules) -> None:
-        super().__init__(sinks, planned=False)
+    def __init__(self, sinks: Sequence[SumSink], rules: SumRules) -> None:
+        super().__init__(cast("Sequence[Sink]", sinks), planned=False)
         self._rules = rules
         self._spec = SumSpec(rules)
         self._open = Sums(self._spec)  # holds the group that is not over

@@ -22,6 +22,7 @@ from gpumerge_cli.native.calls import CountingWorker
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.tables.sink import RowSink
+    from gpumerge_cli.order.kinds import Order
 
 _COUNT_BYTES = 8
 
@@ -210,12 +211,12 @@ class CountingWriter(SinkWriter):
 class NumberedRowWriter(SinkWriter):
     """Writes rows with the number that a margin has for each, as a column of its own. See ResultWriter.
 
-    count: gives the number of whole items in bytes.
+    order: of the items.
     """
 
-    def __init__(self, sinks: Sequence[Sink], count: Callable[[Bytes], int]) -> None:
+    def __init__(self, sinks: Sequence[Sink], order: Order) -> None:
         super().__init__(sinks, planned=False)
-        self._count = count
+        self._order = order
         self._of_thread = threading.local()
 
     def put(self, turn: int, position: Position, merged: Merged, *, last: bool) -> int | None:
@@ -224,7 +225,8 @@ class NumberedRowWriter(SinkWriter):
         return super().put(turn, position, merged, last=last)
 
     def _encoded(self, sink: Sink, piece: Bytes) -> Bytes:
-        count, left = self._count(piece), self._of_thread.left
+        known, left = self._order.count(len(piece)), self._of_thread.left
+        count = bytes(piece).count(self._order.end) if known is None else known
         self._of_thread.left = left[_COUNT_BYTES * count :]
         return cast("RowSink", sink).encode(piece, left[: _COUNT_BYTES * count])
 

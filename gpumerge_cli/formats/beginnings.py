@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from gpumerge_cli.errors import InputError
@@ -25,7 +26,7 @@ def refuse_binary(name: str, start: bytes, *, plain: bool) -> None:
 
     plain: as of SeekableInput.
     """
-    found = _kind(start, name, plain)
+    found = _kind(start, name, plain=plain)
     if found is not None:
         kind, way_out = found
         way_out += "; --format text takes it as it is"
@@ -80,7 +81,7 @@ def refuse_others(name: str, start: bytes, own: Format, *, plain: bool) -> None:
         raise InputError("it is empty: it has no schema", where=name, way_out="leave it out")
     if any(_begins(start, one.begins) for one in FORMATS.values() if one.word == own.word):
         return
-    found = _kind(start, name, plain)
+    found = _kind(start, name, plain=plain)
     if found is not None:
         kind, way_out = found
         raise InputError(f"it holds {kind} data, not {own.word}", where=name, way_out=way_out)
@@ -93,7 +94,25 @@ def refuse_others(name: str, start: bytes, own: Format, *, plain: bool) -> None:
     raise InputError(f"it holds text, not {own.word}", where=name, way_out=way_out)
 
 
-def _kind(start: bytes, name: str, plain: bool) -> tuple[str, str] | None:
+def kind_of_file(name: str) -> tuple[str, str] | None:
+    """(the kind of data that a file holds, the way out); None for text, pipes, and files that cannot be read."""
+    if not os.path.isfile(name):
+        return None
+    try:
+        with open(name, "rb") as file:
+            start = file.read(LOOKED_AT)
+    except OSError:
+        return None
+    if not CONTROL.search(start) and begins_json(start):
+        return JSON.name, "use --format jsonl, or the suffix .jsonl, if each line is a value"
+    found = _kind(start, name, plain=False)
+    if found is None:
+        return None
+    kind, way_out = found
+    return kind, f"{way_out}, or the suffix {kind}" if kind.startswith(".") else way_out
+
+
+def _kind(start: bytes, name: str, *, plain: bool) -> tuple[str, str] | None:
     """(the kind of data that begin so, the way out); None for text."""
     for codec in CODECS.values():
         if _begins(start, codec.begins):

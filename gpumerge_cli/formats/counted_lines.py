@@ -33,7 +33,8 @@ def counted_sources(
     """
     order = items.line_order
     way_out = "leave --counted out, or clean it"
-    end = absent_byte([source.file for source in sources], order.separator or b"", way_out)
+    files = [source.file for source in sources]
+    end = absent_byte(files, order.separator or b"", way_out, "to end the copy of a line behind its count")
     copied = [_copied(source, end, partial(progress, number)) for number, source in enumerate(sources)]
     spelling = Spelling("lines with counts", option="--counted", has_counts=True, requested=order)
     keys = order.keys or (LineKey(reverse=order.reverse),)

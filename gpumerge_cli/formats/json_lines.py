@@ -54,9 +54,12 @@ class JsonSource(LineSource):
     types: Sequence[TypedValue | None] = ()
     """For each key."""
 
+    lines_ahead: Callable[[], int] | None = None
+    """Counts the lines of the file ahead of those of the items; None if these are all."""
+
     def location(self, start: int) -> str:
         line, _ = self._ahead(start)
-        return f"{self.name}:{line + 1}"
+        return f"{self.name}:{line + 1 + (0 if self.lines_ahead is None else self.lines_ahead())}"
 
     def skipped_ahead(self, start: int) -> int:
         return self._ahead(start)[1] if self.blanks else 0

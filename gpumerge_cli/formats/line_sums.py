@@ -13,6 +13,7 @@ from gpumerge_cli.formats.summed_fields import is_key, no_key, refuse_twice, sum
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import FIRST_LINE, QUOTED, RECORD_END, LineOrder, separator_word
 from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules
+from gpumerge_cli.units import quoted_value
 
 
 def summed_fields_of(request: SumRequest, order: LineOrder) -> SumRules:
@@ -20,17 +21,28 @@ def summed_fields_of(request: SumRequest, order: LineOrder) -> SumRules:
 
     Raises UsageError.
     """
-    columns = summed_fields(request, order.requested)
+    columns, separators = summed_fields(request, order.requested), request.separators
     if order.has_fields and order.made:
         dialect = dialect_of(order.requested)
+        _check_decimal(separators[1], dialect.separator)
         flags = QUOTED * (dialect.quotes != "none")
         separator = separator_word(dialect.separator, flags)
         return SumRules(
-            "fields of records", columns, order.terminator, separator, order.requested.quotes, last=request.last
-        )
+            "fields of records", columns, order.terminator, separator, order.requested.quotes, last=request.last,
+            separators=separators,
+        )  # fmt: skip
+    _check_decimal(separators[1], b" \t" if order.separator is None else order.separator)
     flags = RECORD_END | QUOTED * (order.quotes == "doubled") if order.quoted else 0
     separator = separator_word(order.separator, flags | FIRST_LINE * order.first_line)
-    return SumRules("fields of lines", columns, order.terminator, separator, last=request.last)
+    return SumRules("fields of lines", columns, order.terminator, separator, last=request.last, separators=separators)
+
+
+def _check_decimal(decimal: int, separator: bytes) -> None:
+    """Raise UsageError if the fraction of a sum would begin with what separates fields."""
+    if decimal and decimal in separator:
+        mark = chr(decimal)
+        what = f"--decimal {quoted_value(mark)}: the byte separates fields, too, so a sum would be two of them"
+        raise UsageError(what, way_out="write the file with another separator first, as ;")
 
 
 def summed_members(request: SumRequest, order: Order, written: Written) -> SumRules:

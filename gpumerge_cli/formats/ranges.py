@@ -21,9 +21,11 @@ class RangeItems:
     """The items of a range of a source."""
 
     source: Source
-    """Holds them, perhaps behind the item ahead of the range."""
+    """Holds them, perhaps with the item ahead of the range and the one behind it."""
     start: int
     """The position in that source of the first one of the range."""
+    stop: int
+    """The position behind the last one."""
     facts: Any = None
     """See RangedSource.note."""
     left_out: InputError | None = None
@@ -40,9 +42,9 @@ class RangedSource(ABC):
     name: str
     size: int
 
+    @abstractmethod
     def read_into(self, start: int, out: Bytes) -> None:
-        """See Source: there are no bytes of items."""
-        raise NotImplementedError
+        """See Source."""
 
     @abstractmethod
     def item_at(self, start: int) -> bytes:
@@ -61,8 +63,11 @@ class RangedSource(ABC):
         """The start of the item that ends at a position. Precondition: 0 < position <= size."""
 
     @abstractmethod
-    def items(self, low: int, high: int) -> RangeItems:
-        """The items of a range, in a source that the caller closes. Raises InputError."""
+    def items(self, low: int, high: int, *, behind: bool = False) -> RangeItems:
+        """The items of a range and the one ahead of it, in a source that the caller closes. Raises InputError.
+
+        behind: the item behind the range is in that source, too.
+        """
 
     @abstractmethod
     def position_of(self, made: RangeItems, low: int, start: int) -> int:

@@ -14,10 +14,16 @@ _ENDS = tuple({*range(32), 127, 0xC0, 0xC1, *range(0xF5, 0x100)} - {9, 10, 13})
 """Control bytes, and bytes that UTF-8 never has: no count of items, and no byte order mark, holds them."""
 
 
-def absent_byte(files: Sequence[SeekableInput], separator: bytes, way_out: str) -> int:
+def absent_byte(
+    files: Sequence[SeekableInput],
+    separator: bytes,
+    way_out: str,
+    use: str = "to end records with newlines in them",
+) -> int:
     """A byte that no file holds, NUL if possible, to end records. separator: it is none of these bytes.
 
-    Raises InputError with the way out if the files hold all bytes that may do so.
+    use: the words for what the byte does. Raises InputError with the way out if the files hold all bytes that may do
+    so.
     """
     for choices in ((NUL,), _ENDS):
         left: list[int] = [byte for byte in choices if byte not in separator]
@@ -27,5 +33,6 @@ def absent_byte(files: Sequence[SeekableInput], separator: bytes, way_out: str) 
                 break
         if left:
             return left[0]
-    what = "it and the other inputs hold every control byte, so none is left to end records with newlines in them"
+    held = "it holds" if len(files) == 1 else "it and the other inputs hold"
+    what = f"{held} every control byte and every byte that UTF-8 never has, so none is left {use}"
     raise InputError(what, where=files[0].name, way_out=way_out)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.base import STDIO, Sink, Source
-from gpumerge_cli.formats.beginnings import LOOKED_AT
+from gpumerge_cli.formats.beginnings import LOOKED_AT, kind_of_file
 from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS, COMPRESSIONS
 from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name, output_codec, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
@@ -155,6 +155,9 @@ def _of_records(
         raise UsageError(f"{option} says that the items are records, not lines", way_out="leave -n and the like out")
     if one is not None and one.holds in ("typed", "rows"):
         return one
+    if record is None and (found := kind_of_file(name)) is not None:
+        kind, way_out = found
+        raise UsageError(f"{name}: it holds {kind} data, and its suffix does not say so", way_out=way_out)
     if record is None and one is not None and one.holds == "lines":
         raise UsageError(f"{option}: {name} is text, its lines have no such key", way_out=_records_way_out())
     if record is None:

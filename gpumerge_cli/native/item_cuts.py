@@ -49,6 +49,14 @@ class ItemCuts:
         first = [0] * len(self.sizes) if low is None else list(low)
         return self._all(first, list(self.sizes if high is None else high), targets, 0)
 
+    def bounds(self, item: bytes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """See Cuts."""
+        ahead, behind = (
+            tuple(self._bound(number, 0, size, item, behind=is_behind) for number, size in enumerate(self.sizes))
+            for is_behind in (False, True)
+        )
+        return ahead, behind
+
     def is_cut(self, positions: Sequence[int]) -> bool:
         """See Cuts."""
         pairs = list(zip(self._sources, positions, strict=True))

@@ -18,10 +18,7 @@ _SHOWN = 60
 
 
 class JsonPairs:
-    """Makes one line of two.
-
-    names: for each key that is a member of B's objects, its name in A, "" where it lies deeper, and its name in B.
-    """
+    """Makes one line of two. names: see LinesOfPairs."""
 
     def __init__(self, names: Sequence[tuple[str, str]]) -> None:
         texts = [name.encode("utf-8", "surrogatepass") for pair in names for name in pair]

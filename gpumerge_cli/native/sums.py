@@ -31,6 +31,9 @@ class SumFault(Exception):  # noqa: N818 - whoever knows the items reports it
         self.position = position
         self.text = text
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return SumFault, (self.kind, self.column, self.position, self.text)
+
 
 class SumSpec:
     """The rules of sums as the library reads them, for any number of threads."""
@@ -51,6 +54,8 @@ class SumSpec:
             record=rules.record,
             keys=rules.keys,
             last=rules.last,
+            thousands=rules.separators[0],
+            decimal=rules.separators[1],
         )
         if rules.form == "members of lines":
             from gpumerge_cli.native.json_values import JsonKey, json_tables

@@ -68,20 +68,27 @@ class Asof:
     """The bytes of an image."""
     tail: int = 0
     """See AsofSpec."""
+    descending: bool = False
+    """Whether the last key descends. Items are then paired as if both files were read from their ends."""
     limit: int = 0
     """The tolerance of images and times; of floats the bits of a double."""
     digits: bytes = b""
     """The tolerance of decimals."""
 
     @property
+    def by_distance(self) -> bool:
+        """Whether the distances of values matter, not only their order."""
+        return self.tolerance is not None or self.direction == "nearest"
+
+    @property
     def numbers(self) -> tuple[int, ...]:
-        """The fields of AsofSpec up to the limit."""
+        """The fields of AsofSpec ahead of the text."""
         low, high = (
             number - (number >> 63 << 64) for number in (self.limit & (1 << 64) - 1, self.limit >> 64 & (1 << 64) - 1)
         )
         return (
             DIRECTIONS.index(self.direction), _MEASURES.index(self.measure), int.from_bytes(self.nulls, "little"),
-            self.width, self.tail, int(self.tolerance is not None), low, high,
+            self.width, self.tail, int(self.tolerance is not None), low, high, int(self.descending),
         )  # fmt: skip
 
     def by(
@@ -89,13 +96,10 @@ class Asof:
         nulls: bytes = b"",
     ) -> Asof:  # fmt: skip
         """The join by a last key of a type. name: that of the key. Raises UsageError if its type does not fit."""
-        if descending:
-            what = f"--type asof: the last key, {name}, descends"
-            raise UsageError(what, way_out="sort both files by it in ascending order, and leave its r out")
-        made = replace(self, measure=measure, width=width, tail=tail, nulls=nulls)
+        made = replace(self, measure=measure, width=width, tail=tail, nulls=nulls, descending=descending)
         if scale.of == "nothing" or width > _WIDEST:
             asked = f"--tolerance {self.tolerance.text}" if self.tolerance is not None else "--direction nearest"
-            if self.tolerance is None and self.direction != "nearest":
+            if not self.by_distance:
                 return made
             what = f"{asked}: values of the last key, {name}, have no distances"
             raise UsageError(what, way_out="name a number, time or duration last, as t:n or t:time; or leave it out")

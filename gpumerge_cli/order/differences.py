@@ -73,6 +73,11 @@ class Diff:
     most = (0, 0)
 
     @property
+    def only_counts(self) -> bool:
+        """Whether differences are counted and not written."""
+        return bool(self.shows & _COUNTS)
+
+    @property
     def filler(self) -> bytes:
         """See JoinSpec of kernels/cpu/entries.h."""
         return b"".join(self.marks)

@@ -106,6 +106,11 @@ class Equals(Enum):
         return Equals(place | minds & (CONTINUED * ahead | FOLLOWED * behind))
 
     @property
+    def minds_next(self) -> bool:
+        """Whether the item behind a chunk tells which items of the chunk go out."""
+        return self.is_by_place and self.beside(ahead=False, behind=True) is not self
+
+    @property
     def is_set(self) -> bool:
         """Whether it counts how many of several equal items each input has. Such items must lie in one chunk."""
         return bool(self.value & SET)
@@ -193,6 +198,8 @@ class Margin:
     suffix means."""
     sums: tuple[str, ...] = ()
     """The columns that hold their sum over equal items in the item that goes out, as options name them."""
+    separators: tuple[int, int] = (0, 0)
+    """See SumRequest."""
     counted: bool = False
     """Whether lines begin with counts, which are summed as such columns are."""
     rules: SumRules | None = None

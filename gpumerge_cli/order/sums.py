@@ -24,6 +24,8 @@ class SumRequest:
     """The names of columns in the header of lines."""
     last: bool = False
     """Whether the last of equal items goes out, and not the first one."""
+    separators: tuple[int, int] = (0, 0)
+    """The bytes between digits and ahead of the fraction of numbers in text; 0 for none and for a point."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class SumRules:
     """The number of images ahead of a line of JSON."""
     last: bool = False
     """See SumRequest."""
+    separators: tuple[int, int] = (0, 0)
+    """See SumRequest. Sums have no bytes between digits."""
 
     @property
     def in_rows(self) -> bool:

@@ -7,7 +7,8 @@ public:
         : spec_(*spec.asof), own_(*spec.keys), terminator_(static_cast<unsigned char>(spec.keys->terminator)),
           last_(own_.order().keys - 1),
           has_gaps_(last_ >= 0 && spec_.measure == ASOF_BY_KIND && (key().is(KIND_numeric) || key().is(KIND_human))),
-          plain_numbers_(has_gaps_ && last_ == 0 && key().is(KIND_numeric) && !(key().flags & CLASSED)), distances(spec_, is_exact())
+          plain_numbers_(has_gaps_ && last_ == 0 && key().is(KIND_numeric) && !(key().flags & CLASSED) && spec_.descending == 0),
+          image_tells_class_(last_ == 0 && spec_.descending == 0), distances(spec_, is_exact())
     {
     }
 
@@ -15,7 +16,7 @@ public:
     bool has_value(const JoinLine& line) const
     {
         if (last_ < 0 || spec_.measure == ASOF_BYTES || has_digits(line)) return true;
-        if (spec_.measure == ASOF_BY_KIND && last_ == 0 && key().flags & CLASSED) {
+        if (spec_.measure == ASOF_BY_KIND && image_tells_class_ && key().flags & CLASSED) {
             const int place = static_cast<int>(line.image >> (PREFIX_BITS - CLASS_BITS));
             if (place != place_of_class(key(), VALUE_KEY)) return false;
             if (!may_lack_number()) return true;
@@ -26,7 +27,7 @@ public:
             return there && !(is_float(spec_) && is_no_value(spec_, static_cast<uint64_t>(unpacked(text))));
         }
         const KeyIn one{own_.order(), key(), text};
-        if (key().flags & CLASSED && last_ > 0 && class_of(one) != VALUE_KEY) return false;
+        if (key().flags & CLASSED && !image_tells_class_ && class_of(one) != VALUE_KEY) return false;
         return !may_lack_number() || has_number(one);
     }
 
@@ -219,6 +220,7 @@ private:
     const long long last_;  // the number of the key; -1 if whole texts compare by their bytes
     const bool has_gaps_;       // whether keys that are no values lie among values
     const bool plain_numbers_;  // whether the image of a line is that of its number; all lines without a number have that of 0
+    const bool image_tells_class_;  // whether the image of a line has the place of its class
 
 public:
     AsofDistances distances;

@@ -53,13 +53,18 @@ private:
     bool has_null_byte() const { return spec_.tail > spec_.width; }
     const unsigned char* tail(const JoinRecord& record) const { return record.key + shared_; }
 
+    WideWord ascending(WideWord image) const
+    {
+        return spec_.descending != 0 ? ~image & ~WideWord{0} >> (128 - 8 * spec_.width) : image;
+    }
+
     WideWord image(const JoinRecord& record) const
     {
-        if (spec_.tail == 0) return single_ ? record.image : image_of_key(last_, record.key);
+        if (spec_.tail == 0) return ascending(single_ ? record.image : image_of_key(last_, record.key));
         const unsigned char* at = tail(record) + has_null_byte();
         WideWord found = 0;
         for (int64_t byte = 0; byte < spec_.width; ++byte) found = found << 8 | at[byte];
-        return found;
+        return ascending(found);
     }
 
     const AsofSpec& spec_;

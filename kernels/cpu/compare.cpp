@@ -98,6 +98,7 @@ Bytes key_part(const OrderSpec& order, const int64_t* table, Bytes item, Buffer&
 {
     if (order.kind == RECORDS) return record_key(order, table, item.at, made);
     const LineOrder& places = *reinterpret_cast<const LineOrder*>(table);
+    if (is_whole_line(places)) return item;
     const Text line{item.at, item.at + item.size};
     if (places.keys == 1) {
         const Text part = key_text(places.key(0), places.separator, line);

@@ -305,7 +305,8 @@ int64_t gm_json_lines(const unsigned char* items, int64_t nbytes, int64_t keys, 
 void gm_json_types(const unsigned char* text, int64_t start, int64_t stop, struct JsonTypes* found);
 /* Writes a line for each item to `out`, as many as there is room for. An item is a line of A, byte 1, a line of B, and byte 0; one of
  * both may be empty. PADDING bytes behind the items must be readable. The line has the members of A's object, then those of B's
- * that are not keys, with "_2" behind names that A has. All else stays as it is written. In B alone, keys get their names in A. */
+ * that are not keys, with "_2" behind names that A has. All else stays as it is written. In B alone, keys get their names in A,
+ * and other members with these names "_2". */
 int64_t gm_json_join(const struct JsonJoin* join, const unsigned char* items, int64_t nbytes, unsigned char* out, int64_t room,
     struct JsonJoined* found);
 
@@ -335,9 +336,10 @@ struct SumColumn {
 };
 
 /* Sums of columns over groups of equal items. columns: `count` of them, fields in ascending order. terminator: the byte that ends a
- * line. quotes: a SumQuotes, for FIELDS_OF_RECORDS. last: 1 if the last item of a group goes out, 0 if the first one does. */
+ * line. quotes: a SumQuotes, for FIELDS_OF_RECORDS. last: 1 if the last item of a group goes out, 0 if the first one does. thousands,
+ * decimal: of fields, the byte between digits, or 0, and the one ahead of the fraction, 0 for a point. Sums have the latter alone. */
 struct SumSpec {
-    int64_t form, count, terminator, separator, quotes, record, keys, last;
+    int64_t form, count, terminator, separator, quotes, record, keys, last, thousands, decimal;
     const struct SumColumn* columns;
     const struct JsonKeys* members;
     const unsigned char* names;
@@ -551,7 +553,8 @@ enum JoinShows { JOIN_PAIRS = 1, JOIN_ONLY_A = 2, JOIN_ONLY_B = 4, JOIN_PAIRED_A
  * below it; ASOF_NEAREST, the one of both that is nearer, of two equally near ones the one that ASOF_BACKWARD finds.
  * measure: what the last key is. nulls: bytes, each of which begins the key of a null; 0 for none. width: the bytes of an image.
  * tail: of items of tables whose key is bytes, those of the last key, a byte for nulls included; 0 for others.
- * limited: whether there is a tolerance. It is limit_low and limit_high, 128 bits, of images and, in nanoseconds, of times and
+ * descending: whether last keys descend. The items of both inputs are then paired as if they were read from their ends; images of
+ * fixed size are complements. limited: whether there is a tolerance. It is limit_low and limit_high, 128 bits, of images and, in nanoseconds, of times and
  * durations; limit_low, the bits of a double, of floats; text, decimal digits with a point, of other numbers. */
 enum AsofDirection { ASOF_BACKWARD = 0, ASOF_FORWARD = 1, ASOF_NEAREST = 2 };
 /* ASOF_BY_KIND: a text by the kind of its key. ASOF_BYTES: bytes. ASOF_NULLABLE: bytes or nulls. ASOF_JSON: the image of a JSON
@@ -561,7 +564,7 @@ enum AsofDirection { ASOF_BACKWARD = 0, ASOF_FORWARD = 1, ASOF_NEAREST = 2 };
 enum AsofMeasure { ASOF_BY_KIND = 0, ASOF_BYTES = 1, ASOF_NULLABLE = 2, ASOF_JSON = 3, ASOF_WHOLE = 4, ASOF_DATE = 5, ASOF_FLOAT = 6,
     ASOF_ROW_FLOAT = 7 };
 struct AsofSpec {
-    int64_t direction, measure, nulls, width, tail, limited, limit_low, limit_high;
+    int64_t direction, measure, nulls, width, tail, limited, limit_low, limit_high, descending;
     const unsigned char* text;
     int64_t text_bytes;
 };

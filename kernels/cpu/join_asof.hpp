@@ -9,7 +9,8 @@ template <typename Kind, typename Keys>
 class AsofWalk final : public Sides<Kind> {
 public:
     AsofWalk(const JoinSpec& spec, int64_t room)
-        : Sides<Kind>(spec, room), asof_(spec), direction_(spec.asof->direction),
+        : Sides<Kind>(spec, room), asof_(spec), descending_(spec.asof->descending != 0), direction_(direction_of(*spec.asof)),
+          keeps_equal_(direction_ == ASOF_FORWARD || (direction_ == ASOF_NEAREST && descending_)),
           values_(direction_ == ASOF_NEAREST || spec.asof->limited != 0)
     {
     }
@@ -58,6 +59,13 @@ private:
         bool holds(const unsigned char* at) const { return there && at >= room.data() && at < room.data() + size; }
     };
 
+    // The side of A's item on which the partner lies in the order of items.
+    static int64_t direction_of(const AsofSpec& asof)
+    {
+        if (asof.descending == 0 || asof.direction == ASOF_NEAREST) return asof.direction;
+        return asof.direction == ASOF_BACKWARD ? ASOF_FORWARD : ASOF_BACKWARD;
+    }
+
     // Puts out A's current item. False if no item of A or B is left.
     bool put_row()
     {
@@ -71,7 +79,7 @@ private:
         if (asof_.has_value(a.item())) {
             while (b.there) {
                 const int order = kind_.compare(b.item(), a.item());
-                if (order > 0 || (order == 0 && direction_ == ASOF_FORWARD)) break;
+                if (order > 0 || (order == 0 && keeps_equal_)) break;
                 pass();
             }
             found = partner();
@@ -123,11 +131,14 @@ private:
         if (before != nullptr) read(*before, 0);
         if (behind != nullptr) read(*behind, 1);
         if (before != nullptr && behind != nullptr) {
-            if (asof_.distances.is_nearer(read_[0], own_, read_[1])) behind = nullptr;
+            const bool low_is_nearer = asof_.distances.is_nearer(read_[descending_], own_, read_[!descending_]);
+            if (low_is_nearer != descending_) behind = nullptr;
             else before = nullptr;
         }
-        if (before != nullptr) return asof_.distances.within(read_[0], own_) ? before : nullptr;
-        return asof_.distances.within(own_, read_[1]) ? behind : nullptr;
+        const AsofValue& other = read_[before == nullptr];
+        const bool other_is_low = (before != nullptr) != descending_;
+        const bool within = other_is_low ? asof_.distances.within(other, own_) : asof_.distances.within(own_, other);
+        return !within ? nullptr : before != nullptr ? before : behind;
     }
 
     bool may_pair(const Item& a, const Item& b) const { return asof_.same_others(a, b) && asof_.has_value(b); }
@@ -184,7 +195,9 @@ private:
     }
 
     Keys asof_;
+    const bool descending_;
     const int64_t direction_;
+    const bool keeps_equal_;  // whether items of B that equal that of A lie behind it, and not ahead of it
     const bool values_;  // whether distances matter
     bool has_a_ = false;
     int64_t behind_at_ = 0;  // where B's range ends

@@ -96,7 +96,7 @@ class LineReader {
 public:
     explicit LineReader(const int64_t* table)
         : order_(*reinterpret_cast<const LineOrder*>(table)), several_(order_.keys > 1),
-          whole_(!several_ && order_.key(0).start_field == 0 && order_.key(0).end_field < 0),
+          whole_(is_whole_line(order_)),
           begins_with_key_(is_plain(order_.separator) && order_.key(0).start_field == 0 && !several_ && !whole_)
     {
     }

@@ -90,7 +90,17 @@ public:
     {
         names_.clear();
         for (const Member& one : members) names_.push_back(one.own);
-        if (names_.size() > FEW) std::sort(names_.begin(), names_.end());
+        prepare();
+    }
+
+    // The names that keys of B get.
+    template <class NameOfKey>
+    void take_keys(int64_t count, NameOfKey name)
+    {
+        names_.clear();
+        for (int64_t key = 0; key < count; ++key)
+            if (!name(key).empty()) names_.push_back(name(key));
+        prepare();
     }
 
     bool has(std::string_view name) const
@@ -100,6 +110,11 @@ public:
     }
 
 private:
+    void prepare()
+    {
+        if (names_.size() > FEW) std::sort(names_.begin(), names_.end());
+    }
+
     std::vector<std::string_view> names_;
 };
 
@@ -158,17 +173,24 @@ private:
         texts_.reserve(static_cast<size_t>(bytes));
     }
 
-    // B without a partner: keys get the names that they have in A.
+    // B without a partner: keys get the names that they have in A, and others with these names a suffix.
     int alone(Span b)
     {
         if (join_.same) return copy(b);
         begin(b.size());
         if (!read(b, b_)) return copy(b);
+        names_a_.take_keys(join_.count, [this](int64_t key) { return name(key, 0); });
+        names_b_.take(b_);
         Place from = b.start;
         for (const Member& one : b_) {
             const int64_t key = key_of(one);
-            if (key < 0 || name(key, 0).empty()) continue;
-            if (!copy({from, one.name.start}) || !copy(name(key, 0))) return 0;
+            if (key < 0) {
+                if (!names_a_.has(one.own)) continue;
+                if (!copy({from, one.name.stop}) || !suffix(one.own)) return 0;
+            } else {
+                if (name(key, 0).empty()) continue;
+                if (!copy({from, one.name.start}) || !copy(name(key, 0))) return 0;
+            }
             from = one.name.stop;
         }
         return copy({from, b.stop});

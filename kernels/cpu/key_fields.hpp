@@ -1,6 +1,12 @@
 // Keys of several fields of a line. Included behind lines.cuh.
 #pragma once
 
+// Whether the key is all of the line. Then it is taken as it stands, with all its quotes, and keys in it are compared.
+inline bool is_whole_line(const LineOrder& order)
+{
+    return order.keys == 1 && order.key(0).start_field == 0 && order.key(0).end_field < 0;
+}
+
 // A key of CSV as its field stands in the line, with its quotes.
 inline Text as_it_stands(const LineOrder& order, Text line, Text key)
 {

@@ -15,6 +15,7 @@
 
 namespace {
 #include "../fields.cuh"
+#include "../separated.cuh"
 #include "sum_columns.hpp"
 }  // namespace
 
@@ -142,11 +143,36 @@ private:
             return;
         }
         if (span.start == span.stop || (spec.form == MEMBERS_OF_LINES && MemberColumns::is_null(span))) return;
-        switch (decimals[column].add(span.start, span.stop)) {
+        switch (added(column, span)) {
         case Added::NO_NUMBER: throw fault(NO_NUMBER_TO_SUM);
         case Added::TOO_LONG: throw fault(LONG_SUM);
         case Added::NUMBER: return;
         }
+    }
+
+    Added added(size_t column, Span span)
+    {
+        if (spec.thousands == 0 && spec.decimal == 0) return decimals[column].add(span.start, span.stop);
+        // As in keys, separators stand between digits ahead of the fraction.
+        const int separator = static_cast<int>(spec.thousands), point = static_cast<int>(spec.decimal == 0 ? '.' : spec.decimal);
+        bool is_whole = true;
+        plain.clear();
+        for (const unsigned char* at = span.start; at < span.stop; ++at) {
+            if (is_whole && separates(at, {span.start, span.stop}, separator, false)) continue;
+            if (*at == '.' && point != '.') return Added::NO_NUMBER;
+            is_whole = is_whole && (is_digit(*at) || at == span.start);
+            plain.push_back(*at == point ? '.' : *at);
+        }
+        return decimals[column].add(plain.data(), plain.data() + plain.size());
+    }
+
+    void put(size_t column)
+    {
+        const size_t begin = out.size();
+        decimals[column].put(out);
+        if (spec.decimal != 0)
+            std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), static_cast<unsigned char>('.'),
+                static_cast<unsigned char>(spec.decimal));
     }
 
     // Whether the sum is another text than that of the item. The only number of a group stays as it is written.
@@ -170,7 +196,7 @@ private:
         for (size_t number = 0; number < count; ++number) {
             const Span span = held[order[number]];
             out.insert(out.end(), at, span.start);
-            decimals[order[number]].put(out);
+            put(order[number]);
             at = span.stop;
         }
         for (size_t column = 0; column < columns; ++column) {
@@ -195,7 +221,7 @@ private:
         if (*last != '{' || has_added) out.push_back(',');
         has_added = true;
         out.insert(out.end(), spec.names + its.name, spec.names + its.name + its.name_size);
-        decimals[column].put(out);
+        put(column);
         bool is_last = true;
         for (size_t other = column + 1; other < columns; ++other) is_last &= !is_changed(other) || held[other].start != nullptr;
         if (is_last) has_added = false;
@@ -208,7 +234,7 @@ private:
     std::vector<Span> found, held;  // of the item that comes, and of the one that stands for the group
     bool is_open = false, is_held = false, has_added = false;  // is_held: the columns of the item that comes are in `held`
     const unsigned char *item = nullptr, *behind_item = nullptr;
-    Text8 kept;
+    Text8 kept, plain;  // plain: a number without separators, and with a point
     std::vector<DecimalSum> decimals;
     std::vector<RecordSum> reals;
     std::vector<size_t> order;

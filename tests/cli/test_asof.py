@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.cli import app as door
-from tests.asof import Row, float_or_none, partners
+from tests.asof import Row, float_or_none, partners, partners_of_descending
 
 _DIRECTIONS = ("backward", "forward", "nearest")
 ROUNDS = 15
@@ -54,8 +54,10 @@ _KEYS = ("<i4", ">i8", "u1", "<u8", "<f8", ">f4", "<f2", "<M8[ms]", "<M8[25s]", 
 _UNITS = {"[ms]": 10**6, "[25s]": 25 * 10**9, "[us]": 1000, "[D]": 86400 * 10**9}
 
 
-def _records(chance: random.Random, exact: Sequence[str], last: str, name: str) -> tuple[Any, list[Row]]:
-    """Records sorted by k0, k1, ... and t, between other fields; and their keys."""
+def _records(
+    chance: random.Random, exact: Sequence[str], last: str, name: str, *, turned: bool
+) -> tuple[Any, list[Row]]:
+    """Records sorted by k0, k1, ... and t, between other fields; and their keys. turned: t descends."""
     key = np.dtype(last)
     names = [*(f"k{number}" for number in range(len(exact))), "t"]
     layout = [*zip(names, [*exact, last], strict=True), (name, "<i4"), ("rest", "S3")]
@@ -66,7 +68,11 @@ def _records(chance: random.Random, exact: Sequence[str], last: str, name: str) 
         made[own] = [b"a" * chance.randrange(3) if type[0] == "S" else chance.randrange(3) for _ in range(count)]
     made["t"] = _numbers(chance, key, count)
     native = made.astype([(field, np.dtype(type).newbyteorder("=")) for field, type in layout])
-    made = made[np.lexsort([native[own] for own in names[::-1]])]
+    keys = [native[own] for own in names[::-1]]
+    if turned:
+        _, ranks = np.unique(keys[0], return_inverse=True)
+        keys[0] = -ranks
+    made = made[np.lexsort(keys)]
     made[name], made["rest"] = range(count), b"xyz"
     return made, [(tuple(row[own].item() for own in names[:-1]), _value(row["t"])) for row in made]
 
@@ -75,7 +81,8 @@ def _check_records(chance: random.Random, folder: Path) -> None:
     exact = chance.sample(["S2", "<i4", ">u2"], chance.choice([0, 0, 1, 2]))
     last = chance.choice(_KEYS)
     direction = chance.choice(_DIRECTIONS[: 2 if last == "S2" else 3])
-    (a, keys_a), (b, keys_b) = (_records(chance, exact, last, name) for name in "ab")
+    turned = chance.random() < 0.4
+    (a, keys_a), (b, keys_b) = (_records(chance, exact, last, name, turned=turned) for name in "ab")
     names = [str(folder / "a.npy"), str(folder / "b.npy")]
     np.save(names[0], a)
     np.save(names[1], b)
@@ -85,11 +92,20 @@ def _check_records(chance: random.Random, folder: Path) -> None:
     tolerance = [] if steps is None else ["--tolerance", f"{steps * unit}ns" if unit else str(steps / scale)]
     out = folder / "o.npy"
     fields = [f"k{number}" for number in range(len(exact))]
-    options = ["--field", ",".join([*fields, "t"]), "--direction", direction, "-e", "0xff", *tolerance]
-    described = (exact, last, direction, tolerance)
+    options = [
+        "--field",
+        ",".join([*fields, "t:r" if turned else "t"]),
+        "--direction",
+        direction,
+        "-e",
+        "0xff",
+        *tolerance,
+    ]
+    described = (exact, last, direction, tolerance, turned)
     assert run(*options, *names, "--output", str(out)) == 0, described
     found = np.load(out)
-    wanted = partners(keys_a, keys_b, direction, None if steps is None else steps / scale)
+    partners_of = partners_of_descending if turned else partners
+    wanted = partners_of(keys_a, keys_b, direction, None if steps is None else steps / scale)
     assert found["a"].tolist() == [*range(len(a))], described
     assert found["b"].tolist() == [-1 if one is None else one for one in wanted], described
     assert set(found["rest_2"].tolist()) <= {b"xyz", b"\xff\xff\xff"}
@@ -128,13 +144,13 @@ def test_csv_by_names(direction: str, tmp_path: Path, seed: int) -> None:
     """Quoted fields, several keys, names that are in both files, and fields that lack a number."""
     chance = random.Random(seed)
     for _ in range(ROUNDS):
-        sides = []
+        sides, sign = [], chance.choice([1, 1, -1])
         for name in "ab":
             rows = []
             for _ in range(chance.choice([0, 1, 30, 400])):
                 text = chance.choice(["", "-", *(f"{number / 10}" for number in range(-20, 60, chance.choice([3, 7])))])
                 rows.append((chance.choice(["x", "y", "a,b"]), text))
-            rows.sort(key=lambda row: (row[0], float((row[1].strip("-") and row[1]) or 0)))
+            rows.sort(key=lambda row: (row[0], sign * float((row[1].strip("-") and row[1]) or 0)))
             sides.append([(sym, text, f"{name}{at}", "n") for at, (sym, text) in enumerate(rows)])
             out = io.StringIO()
             writer = csv.writer(out, lineterminator="\n", quoting=chance.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
@@ -146,10 +162,10 @@ def test_csv_by_names(direction: str, tmp_path: Path, seed: int) -> None:
         tolerance = chance.choice([None, 0, 5])
         options = ["--direction", direction, *(["--tolerance", str(tolerance / 10)] if tolerance is not None else [])]
         names = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--output", str(tmp_path / "o.csv")]
-        assert run("--field", "sym,t:n", *options, *names) == 0
+        assert run("--field", "sym,t:n" if sign > 0 else "sym,t:nr", *options, *names) == 0
         found = [*csv.reader(io.StringIO((tmp_path / "o.csv").read_text()))]
         assert found[0] == ["sym", "t", "a", "note", "b", "note_2"]
-        wanted = partners(*keys, direction, tolerance)
+        wanted = (partners if sign > 0 else partners_of_descending)(*keys, direction, tolerance)
         pairs = zip(sides[0], wanted, strict=True)
         assert found[1:] == [[*row, *(("", "") if one is None else sides[1][one][2:])] for row, one in pairs]
 
@@ -161,10 +177,10 @@ def test_csv_by_names(direction: str, tmp_path: Path, seed: int) -> None:
 def test_json_lines(kind: str, direction: str, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(ROUNDS):
-        sides, keys = [], []
+        sides, keys, sign = [], [], chance.choice([1, 1, -1])
         for name in "ab":
             rows = [_object(chance, kind) for _ in range(chance.choice([0, 1, 30, 300]))]
-            rows.sort(key=lambda row: (row[0] or "~", row[1] is None, row[1] or 0))
+            rows.sort(key=lambda row: (row[0] or "~", row[1] is None, sign * (row[1] or 0)))
             for number, (_, _, value) in enumerate(rows):
                 value[name] = number
             sides.append([value for _, _, value in rows])
@@ -175,10 +191,12 @@ def test_json_lines(kind: str, direction: str, tmp_path: Path, seed: int) -> Non
         word = f"{tolerance}s" if kind == ":time" else str(tolerance)
         options = ["--direction", direction, *(["--tolerance", word] if tolerance is not None else [])]
         names = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"), "--output", str(tmp_path / "o.jsonl")]
-        assert run("--field", f"sym,o.t{kind}", *options, *names) == 0
+        turned = "" if sign > 0 else ",r" if kind == ":time" else "r" if kind else ":r"
+        assert run("--field", f"sym,o.t{kind}{turned}", *options, *names) == 0
         found = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
         assert [row["a"] for row in found] == [*range(len(sides[0]))]
-        assert [row.get("b") for row in found] == partners(*keys, direction, tolerance)
+        partners_of = partners if sign > 0 else partners_of_descending
+        assert [row.get("b") for row in found] == partners_of(*keys, direction, tolerance)
 
 
 def _object(chance: random.Random, kind: str) -> tuple[str | None, Any, dict[str, Any]]:
@@ -218,6 +236,20 @@ def test_a_tie_is_for_the_one_ahead(tmp_path: Path, capfdbinary: pytest.CaptureF
     assert capfdbinary.readouterr().out == b"5 x q\n"
 
 
+def test_files_that_descend_are_read_from_their_ends(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    (tmp_path / "a").write_bytes(b"9 x\n5 y\n1 z\n")
+    (tmp_path / "b").write_bytes(b"7 p\n7 q\n5 r\n5 s\n3 t\n")
+    files = [str(tmp_path / "a"), str(tmp_path / "b")]
+    for options, expected in (
+        ([], b"9 x p\n5 y r\n1 z\n"),
+        (["--direction", "forward"], b"9 x\n5 y s\n1 z t\n"),
+        (["--direction", "nearest"], b"9 x p\n5 y r\n1 z t\n"),
+        (["--direction", "nearest", "--tolerance", "1.5"], b"9 x\n5 y r\n1 z\n"),
+    ):
+        assert run("-n", "-r", *options, *files) == 0
+        assert capfdbinary.readouterr().out == expected, options
+
+
 def test_time_tolerances(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     (tmp_path / "a.csv").write_text("t,a\n2024-01-31T10:00:00Z,x\n2024-01-31T10:05:00.5Z,y\n")
     (tmp_path / "b.csv").write_text("when,b\n2024-01-31T10:00:00.4+00:00,p\n")
@@ -240,7 +272,6 @@ def test_time_tolerances(tmp_path: Path, capfdbinary: pytest.CaptureFixture[byte
          "it is a number, and the last key, --field t:time, is a time or duration; write a duration, as 5m"),
         (["--field", "t", "--tolerance", "5"], "--tolerance 5: values of the last key, --field t, have no distances"),
         (["--field", "t", "--direction", "nearest"], "nearest: values of the last key, --field t, have no distances"),
-        (["--field", "t:nr"], "the last key, --field t:nr, descends; sort both files by it in ascending order"),
         (["--type", "left", "--direction", "nearest"], "--direction nearest: it is for an as-of join; add --type asof"),
         (["--type", "inner", "--tolerance", "1"], "--tolerance 1: it is for an as-of join; add --type asof"),
         (["-a", "1"], "--type and --unpaired both choose the lines to write"),

@@ -215,6 +215,27 @@ def test_files_of_many_chunks(tmp_path: Path, seed: int) -> None:
     assert read(tmp_path / "changes.csv")[1:] == changed_columns(expected, ["id", "t"])
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_keys_behind_quoted_fields_of_many_chunks(end: str, tmp_path: Path, seed: int) -> None:
+    """Files are cut by keys, whatever is quoted ahead of them: equal keys go to one part."""
+    chance = random.Random(seed)
+    first = ["Smith, 7", 'a "b", c', "plain", "new\nline, too", ""]
+    rows = [[chance.choice(first), f"{number:05}", chance.choice("xy")] for number in range(6000)]
+    changed = [[row[0], row[1], "z"] if chance.random() < 0.01 else row for row in rows if chance.random() > 0.01]
+    header = [["name", "id", "seen"]]
+    for key, order in (("id", rows), ("id:n", rows), ("name", sorted(rows)), ("name,id", sorted(rows))):
+        chosen = [{"name": 0, "id": 1}[name.partition(":")[0]] for name in key.split(",")]
+        new = sorted(changed) if order is not rows else changed
+        texts = [written([*header, *each], end) for each in (order, new)]
+        words = [word for name in key.split(",") for word in ("--field", name)]
+        for limit in ("64K", "1G"):
+            code = run(tmp_path, *words, "--multi", "-S", limit, "--threads", "2", old=texts[0], new=texts[1])
+            found = read(tmp_path / "out")[1:]
+            assert found == difference(order, new, lambda row: tuple(row[at] for at in chosen)), (key, limit)  # noqa: B023
+            assert code == bool(found)
+            assert run(tmp_path, *words, "--multi", "-S", limit, old=texts[0], new=texts[0]) == 0, (key, limit)
+
+
 @pytest.mark.parametrize("kind", ["structured", "raw"])
 def test_records(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     monkeypatch.chdir(tmp_path)

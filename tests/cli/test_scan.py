@@ -100,6 +100,24 @@ def test_optional_values_stand_behind_an_equals_sign() -> None:
         assert scanned(command("merge"), words) == ([("--count", value)], operands)
 
 
+@pytest.mark.parametrize("name", ["merge", "sort"])
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("-u=last", "-u takes no value, here 'last'; write --unique=last"),
+        ("-nulast", "-u takes no value, here 'last'; write --unique=last"),
+        ("-u=first", "-u takes no value, here 'first'; write --unique=first"),
+        ("-u=x", "-u takes no value, here 'x'; write --unique=first|last"),
+        ("-n=3", "there is no option -="),
+        ("-ulost", "there is no option -l"),
+    ],
+)
+def test_a_value_behind_the_letter_of_a_switch(name: str, word: str, told: str) -> None:
+    with pytest.raises(UsageError) as found:
+        scanned(command(name), [word, "a"])
+    assert f"{found.value.what}; {found.value.way_out}".startswith(told)
+
+
 def test_switches_are_turned_off() -> None:
     for written, value in (("--quiet", True), ("--no-quiet", False), ("-q", True)):
         (one,) = scan(command("merge"), deque([written]))

@@ -228,3 +228,81 @@ def test_counted_lines_by_a_key_and_with_a_header() -> None:
     assert merged("--counted", "-k2,2", "k") == "      7 b 1\n      5 c 2\n"
     assert invoke(["sort", "-q", "--counted", "-r", "k", "-o", "out"]) == 0
     assert Path("out").read_text() == "      5 c 2\n      3 b 1\n      4 a 1\n"
+
+
+def test_lines_that_hold_all_bytes_that_text_may_lack(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("all").write_bytes(b"1 " + bytes({*range(256)} - {10}) + b"\n")
+    assert invoke(["merge", "--counted", "all"]) == 2
+    told = "all: it holds every control byte and every byte that UTF-8 never has, so none is left to end the copy of"
+    assert told in capsys.readouterr().err
+
+
+def _with_marks(draw: random.Random, number: Decimal, thousands: str, decimal: str) -> str:
+    whole, point, fraction = f"{abs(number):f}".partition(".")
+    if thousands and draw.random() < 0.7:
+        whole = f"{int(whole):,}".replace(",", thousands)
+    exponent = draw.choice(["", "", "", "e0", "E+00"])
+    return "-" * (number < 0) + whole + point.replace(".", decimal) + fraction + exponent
+
+
+@pytest.mark.parametrize("form", ["--csv -t;", "-t;", "", "--csv -t; --quotes none"])
+def test_marks_of_numbers(form: str) -> None:
+    seed = given_or_random_seed()
+    draw = random.Random(seed)
+    for _ in range(8):
+        thousands, decimal = draw.choice([(".", ","), (",", "."), ("", ","), ("'", "."), ("_", "|"), (",", "")])
+        sums: dict[str, Decimal] = {}
+        counts: dict[str, int] = {}
+        lines = []
+        for key in sorted(draw.choice("abc") for _ in range(draw.choice([1, 5, 60]))):
+            number = Decimal(draw.randrange(-(10 ** draw.choice([1, 5, 20])), 10**7)).scaleb(-draw.choice([0, 0, 1, 3]))
+            text = _with_marks(draw, number, thousands, decimal or ".")
+            quoted = form == "--csv -t;" and draw.random() < 0.5
+            lines.append((key, f'"{text}"' if quoted else text))
+            sums[key] = sums.get(key, Decimal(0)) + number
+            counts[key] = counts.get(key, 0) + 1
+        between = ";" if form else " "
+        Path("in").write_text("".join(f"{key}{between}{text}\n" for key, text in lines))
+        options = [
+            *form.split(),
+            *["--thousands", thousands] * bool(thousands),
+            *["--decimal", decimal] * bool(decimal),
+        ]
+        found = merged(*options, "-k1,1", "--sum", "2", "in").splitlines()
+        first = {}
+        for key, text in lines:
+            first.setdefault(key, text)
+        for (key, total), line in zip(sums.items(), found, strict=True):
+            text = f"{total:f}".replace(".", decimal or ".") if counts[key] > 1 else first[key]
+            has_quotes = counts[key] > 1 and first[key].startswith('"')
+            assert line == f"{key}{between}" + (f'"{text}"' if has_quotes else text), (seed, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "told"),
+    [
+        (
+            "a;1.5\n",
+            "--decimal , --sum 2",
+            "in:1: --sum 2: '1.5' is not a number; write it as 1234,5 or -1e3",
+        ),
+        ("a;1,5.5\n", "--decimal , --thousands . --sum 2", "'1,5.5' is not a number; write it as 1234,5"),
+        ("a;1,234\n", "--thousands _ --sum 2", "'1,234' is not a number; write it as 1234.5"),
+        ("a;1__0\n", "--thousands _ --sum 2", "'1__0' is not a number"),
+        ("a;_1\n", "--thousands _ --sum 2", "'_1' is not a number"),
+        (
+            "a;1\n",
+            "--decimal ; --sum 2",
+            "--decimal ';': the byte separates fields, too",
+        ),
+        ("a;1\n", "--thousands . --sum 2", "--thousands and the fraction have the same separator '.'"),
+        ("a;1\n", "--decimal x --sum 2", "--decimal: invalid separator 'x'"),
+        ("a;1\n", "--decimal , --unique", "--decimal: no key is a number; compare by n, h or g"),
+        ("a;1\n", "--null-values x --sum 2", "--null-values is for keys, and --sum reads numbers"),
+    ],
+)
+def test_marks_that_are_refused(text: str, words: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("in").write_text(text)
+    assert invoke(["merge", "-t;", "-k1,1", *words.split(), "in", "-o", "out"]) == 2
+    assert told in capsys.readouterr().err
+    assert not Path("out").exists()

@@ -23,6 +23,7 @@ from gpumerge_cli.formats.items import Items
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests.cluster.test_cluster import in_both
+from tests.cluster.test_tables import PLACES
 from tests.jobs_of import job_of, merge_job, sort_job, to
 
 _LINES = 3000
@@ -59,9 +60,9 @@ def random_lines(rng: np.random.Generator) -> bytes:
     return "\n".join(lines).encode() + b"\n" * int(rng.integers(0, 2))
 
 
-def check_job(names: list[str], items: Items, machines: Cluster, folder: Path, *, unique: bool, parts: int) -> None:
+def check_job(names: list[str], items: Items, machines: Cluster, folder: Path, equals: Equals, parts: int) -> None:
     """Sort and merge in both ways. This machine alone counts the images of keys to the bytes of parts."""
-    equals, number = Equals.of(unique), parts if parts > 1 else None
+    number = parts if parts > 1 else None
     job = sort_job(names, items=items, equals=equals, memory=4 << 20, parts=number)
     in_both(job, machines, folder, ".jsonl", same_parts=False)
     for one in folder.glob("*here*"):
@@ -79,11 +80,11 @@ def check_job(names: list[str], items: Items, machines: Cluster, folder: Path, *
 )
 def test_random_lines(order: str, machines: Cluster, tmp_path: Path, rng: np.random.Generator) -> None:
     names = []
-    unique, parts = bool(rng.integers(0, 2)), int(rng.integers(1, 4))
+    equals, parts = Equals(rng.choice([one.value for one in (Equals.ALL, *PLACES)])), int(rng.integers(1, 4))
     for number in range(int(rng.integers(1, 5))):
         names.append(str(tmp_path / f"{number}.jsonl"))
         Path(names[-1]).write_bytes(b"\xef\xbb\xbf" * int(rng.integers(0, 2)) + random_lines(rng))
-    check_job(names, items_by(ORDERS[order]), machines, tmp_path, unique=unique, parts=parts)
+    check_job(names, items_by(ORDERS[order]), machines, tmp_path, equals, parts)
 
 
 @pytest.mark.thorough

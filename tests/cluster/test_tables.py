@@ -31,6 +31,8 @@ from tests.cluster.troubled import Here, Troubled
 from tests.formats.tables.random_tables import SUFFIXES, Drawn, read, texts
 from tests.jobs_of import job_of, merge_job, sort_job, to, with_resources
 
+PLACES = [Equals.FIRST, Equals.LAST, Equals.DUPLICATES, Equals.ALL_DUPLICATES, Equals.SINGLES]
+
 
 def by(*fields: str) -> Items:
     return Items(records=RecordRequest(fields=fields))
@@ -80,7 +82,7 @@ def random_job(rng: random.Random, suffix: str, machines: Executor, folder: Path
         table = drawn.table(rng.choice([0, 1, 60, 400]))
         names.append(drawn.write(table, folder / f"{number}u"))
         ordered.append(drawn.write(drawn.ordered(read(names[-1])), folder / f"{number}"))
-    equals, parts = Equals.of(rng.random() < 0.3), rng.choice([None, None, 3])
+    equals, parts = rng.choice([Equals.ALL, *PLACES]), rng.choice([None, None, 3])
     for make, inputs in ((sort_job, names), (merge_job, ordered)):
         job = make(inputs, items=by(*drawn.fields), equals=equals, parts=parts)
         in_both(in_groups(job, rng.choice([1, 30, 1000])), machines, folder, suffix)

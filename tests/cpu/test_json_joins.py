@@ -25,19 +25,23 @@ def joined(a: str, b: str, keys: list[tuple[str, str]]) -> list[tuple[str, Any]]
     """The members of the joined line. keys: see JsonPairs."""
     if not a:
         names = {theirs: own for own, theirs in keys if own}
-        return [(names.get(name, name), value) for name, value in members(b)]
+        used = set() if all(own in ("", theirs) for own, theirs in keys) else {*names.values()}
+        return [(names.get(name) or apart(name, used, b, keys), value) for name, value in members(b)]
     if not b:
         return members(a)
     found, of_a = members(a), {name for name, _ in members(a)}
-    taken, of_b = [name for _, name in keys], {name for name, _ in members(b)}
-    for name, value in members(b):
-        if name in taken:
-            continue
-        own = name
-        while own in of_a or (own != name and own in of_b):
-            own += "_2"
-        found.append((own, value))
-    return found
+    others = [(name, value) for name, value in members(b) if name not in [name for _, name in keys]]
+    return found + [(apart(name, of_a, b, keys), value) for name, value in others]
+
+
+def apart(name: str, used: set[str], b: str, keys: list[tuple[str, str]]) -> str:
+    """The name of a member of B that is no key with a name in A, beside other names."""
+    own = name
+    if name in [theirs for _, theirs in keys]:
+        return name
+    while own in used or (own != name and own in {name for name, _ in members(b)}):
+        own += "_2"
+    return own
 
 
 def an_object(draw: random.Random, most: int) -> str:

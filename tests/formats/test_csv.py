@@ -243,7 +243,7 @@ def test_bytes_0_within_records_of_several_lines(held: bytes, backend: Backend, 
 
 def test_records_of_several_lines_with_every_byte_are_refused(write: Write) -> None:
     source = LineSource(SeekableInput(write("a.csv", b'"\n' + bytes({*range(256)} - {34}) + b'",1\n')))
-    with pytest.raises(InputError, match="hold every control byte"):
+    with pytest.raises(InputError, match=r"it holds every control byte .* so none is left to end records"):
         records_of([source], LineOrder())
 
 

@@ -110,3 +110,11 @@ def test_options_that_do_not_apply(
     name = str(tmp_path / "a.jsonl")
     assert invoke(["join", "--field", "id", *options, name, name]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_member_with_the_name_that_a_key_gets(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    a, b = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    a.write_text('{"id":1}\n')
+    b.write_text('{"key":2,"id":"x"}\n{"id":"y","key":3,"id_2":0}\n')
+    assert invoke(["join", "-q", "-1", "id", "-2", "key", "--type", "outer", str(a), str(b)]) == 0
+    assert capfd.readouterr().out == '{"id":1}\n{"id":2,"id_2":"x"}\n{"id_2_2":"y","id":3,"id_2":0}\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import random
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 from gpumerge_cli.cluster import sorting
 from gpumerge_cli.engine.job import Job
+from gpumerge_cli.engine.local import LOCAL
 from gpumerge_cli.engine.run import run
 from gpumerge_cli.errors import ClusterError, InputError, UsageError
 from gpumerge_cli.formats import stored_input
@@ -27,8 +29,9 @@ from gpumerge_cli.formats.stores.s3_objects import S3Object
 from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.rules import LineKey, LineOrder
+from tests.cluster.test_combining import Case, job_of, outcome, written
 from tests.cluster.troubled import Here, Troubled, failing_from
-from tests.jobs_of import merge_job, sort_job, with_resources
+from tests.jobs_of import merge_job, sort_job, to, with_resources
 from tests.stores.conftest import Bucket
 
 
@@ -168,3 +171,32 @@ def test_objects_of_tables(bucket: Bucket, sort: bool, tmp_path: Path, monkeypat
     assert there.equals(pq.read_table(tmp_path / "here.parquet"))
     assert not bucket.uploads
     assert os.listdir(tmp_path) == ["here.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "case"),
+    [
+        (".jsonl", Case("join", {"field": ["id"], "type": ["outer"]})),
+        (".jsonl", Case("merge", {"field": ["id"], "sum": ["b"]})),
+        (".parquet", Case("join", {"field": ["id,at"], "type": ["asof"], "direction": ["nearest"]})),
+        (".parquet", Case("merge", {"field": ["id"], "sum": ["b"]})),
+        (".csv", Case("diff", {"field": ["id:n"]}, (2, 3))),
+        (".csv", Case("symmetric", {"field": ["id:n"]})),
+    ],
+)
+def test_combined_inputs_by_url(suffix: str, case: Case, bucket: Bucket, tmp_path: Path, seed: int) -> None:
+    paths = [Path(name) for name in written(random.Random(seed), suffix, tmp_path)]
+    here = outcome(job_of(case, [str(path) for path in paths]), LOCAL, tmp_path / f"out{suffix}")
+    urls = [bucket.put(path.name, path.read_bytes()) for path in paths]
+    there = outcome(job_of(case, urls), Here(seed, 7), tmp_path / f"out{suffix}")
+    assert here == there
+
+
+def test_a_set_becomes_an_object_and_a_join_does_not(bucket: Bucket, tmp_path: Path, seed: int) -> None:
+    names = written(random.Random(seed), ".csv", tmp_path)
+    union, join = (job_of(Case(command, {"field": ["id:n"]}), names) for command in ("union", "join"))
+    run(to(union, str(tmp_path / "here.csv")))
+    run(to(union, bucket.url("out.csv")), executor=Here(seed, 0))
+    assert bucket.get("out.csv") == (tmp_path / "here.csv").read_bytes()
+    with pytest.raises(UsageError, match="a cluster writes the join of lines or records to files, not to objects"):
+        run(to(join, bucket.url("join.csv")), executor=Here(seed, 0))

@@ -18,16 +18,16 @@ from gpumerge_cli.backends.gpu.grouping import grouping_of
 from gpumerge_cli.backends.gpu.launching import queue
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many, reason_for_digits
 from gpumerge_cli.backends.gpu.module import Kernels, gpu_kernels
-from gpumerge_cli.backends.gpu.prepared import PreparedCall, PreparedOperation, prepare
+from gpumerge_cli.backends.gpu.prepared import PreparedCall, PreparedOperation, PreparedRanks, PreparedSet, prepare
 from gpumerge_cli.backends.gpu.radix import PairAddresses, sort_by_digits
-from gpumerge_cli.backends.gpu.ranking import DeviceRanks
+from gpumerge_cli.backends.gpu.ranking import DeviceRanks, worth_sorting
 from gpumerge_cli.backends.gpu.selecting import DeviceSelection
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.streams import current_stream, is_captured, scratch, scratch_array
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels
-from gpumerge_cli.backends.gpu.walks import combine_arrays
+from gpumerge_cli.backends.gpu.walks import combine_arrays, walk_of
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.backends.variants.lookup import variant_named
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 _CHUNK = 16 << 20
 _WORKERS = 8
 _PIECE = 1 << 30
-_MANY_ITEMS, _BEYOND_CACHE = 1 << 22, 1 << 26
-"""From so many items on, and in runs of so many bytes, a search of items in order pays for their sort: on an H100, 2^24
-random ones in 2^27 int32 took 6.0 ms as they were, and 3.0 with their sort."""
 _WHOLE = 1.1  # the device memory of a radix sort, with its counts of tiles, divided by that of a merge of three runs
 
 
@@ -177,6 +174,15 @@ class GpuBackend:
         with device_errors(), self._device:
             return prepare(operation, order, runs, value_bytes, device=self._device.id, limits=self._limits)
 
+    def prepared_set(self, order: Order, equals: Equals) -> PreparedSet:
+        """Sets of two arrays of keys, ready to launch."""
+        with device_errors(), self._device:
+            return PreparedSet(walk_of(self._device.id, order, self._limits, equals, None), equals)
+
+    def prepared_ranks(self, order: Order) -> PreparedRanks:
+        """Searches in arrays of keys, ready to launch."""
+        return PreparedRanks(DeviceRanks(self._kernels(order)))
+
     def combined(
         self,
         arrays: Sequence[Any],
@@ -276,7 +282,9 @@ class GpuBackend:
             for array in (*runs, items):
                 check_array(array, order)
             places, ranks = None, out.reshape(-1)
-            if self._worth_sorting(runs, items) and self.first_disorder(items, order) is not None:
+            # A look at the order of the items waits, which a captured stream cannot.
+            may_wait = worth_sorting(sum(run.nbytes for run in runs), items.size) and not is_captured(current_stream())
+            if may_wait and self.first_disorder(items, order) is not None:
                 wanted = cupy.empty_like(items)
                 places = self.sort_pairs(items, order, cupy.arange(items.size, dtype=cupy.int32), wanted)
                 items, ranks = wanted, cupy.empty_like(ranks)
@@ -287,12 +295,6 @@ class GpuBackend:
             queue(steps, current_stream())
             if places is not None:
                 out.reshape(-1)[places] = ranks
-
-    @staticmethod
-    def _worth_sorting(runs: Sequence[Any], items: Any) -> bool:
-        """Whether items should be searched for in order, so that searches beside each other read the same memory."""
-        many = _MANY_ITEMS <= items.size < 1 << 31 and sum(run.nbytes for run in runs) >= _BEYOND_CACHE
-        return many and not is_captured(current_stream())  # a look at the order of the items waits
 
     def first_disorder(self, run: Any, order: Order) -> int | None:
         """See Backend. Waits for the current stream."""

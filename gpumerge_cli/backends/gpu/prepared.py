@@ -21,11 +21,14 @@ from gpumerge_cli.backends.gpu.module import gpu_kernels
 from gpumerge_cli.backends.gpu.policy import for_columns, resolve
 from gpumerge_cli.backends.gpu.radix import sort_by_digits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort, most_by_rank
+from gpumerge_cli.backends.gpu.ranking import DeviceRanks, worth_sorting
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
 from gpumerge_cli.backends.gpu.streams import check_stream, current_stream, scratch
+from gpumerge_cli.backends.gpu.walks import Walk, cut_to
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.launch import FAN_INS, LaunchRequest
+from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 
 PreparedOperation = Literal["merge", "sort", "argsort", "is_sorted"]
@@ -71,6 +74,52 @@ class PreparedCall:
                 return self._answers.answer_of(self._steps, addresses[0], total) == 0
             queue(self._steps(addresses, counts, total, out, values, moved, scratch), current_stream())
             return True
+        except CUPY_ERRORS as error:
+            check_stream()
+            raise device_error(error) from error
+
+
+class PreparedSet:
+    """A set of two arrays of keys that is ready to launch, on the current device and its current stream."""
+
+    __slots__ = ("_equals", "_walk")
+
+    def __init__(self, walk: Walk, equals: Equals) -> None:
+        self._walk, self._equals = walk, equals
+
+    def __call__(self, addresses: list[int], counts: list[int], dtype: Any) -> Any:
+        """The items of the set of two runs that are not both empty. Waits. Errors: see PreparedCall."""
+        try:
+            keys = cupy.empty(self._equals.most(counts), dtype)
+            if not keys.size:
+                return keys
+            runs = [(addresses[0], counts[0]), (addresses[1], counts[1])]
+            return cut_to(keys, self._walk(runs, keys.data.ptr, keys.size, [], 0))
+        except CUPY_ERRORS as error:
+            check_stream()
+            raise device_error(error) from error
+
+
+class PreparedRanks:
+    """A search for items in sorted arrays that is ready to launch, on the current device and its current stream."""
+
+    __slots__ = ("_ranks",)
+
+    def __init__(self, ranks: DeviceRanks) -> None:
+        self._ranks = ranks
+
+    @staticmethod
+    def takes(nbytes: int, items: int) -> bool:
+        """Whether it searches for so many items, at least one, in arrays of so many bytes: not where a sort pays."""
+        return items > 0 and not worth_sorting(nbytes, items)
+
+    def __call__(self, addresses: list[int], counts: list[int], items: Any, through: bool) -> Any:
+        """The ranks of items, int64 of their shape. items: contiguous, at least one. Errors: see PreparedCall."""
+        try:
+            out = cupy.empty(items.shape, cupy.int64)
+            runs = list(zip(addresses, counts, strict=True))
+            queue(self._ranks.steps(runs, (items.data.ptr, items.size), through, out.data.ptr), current_stream())
+            return out
         except CUPY_ERRORS as error:
             check_stream()
             raise device_error(error) from error

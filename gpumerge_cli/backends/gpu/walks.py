@@ -170,8 +170,8 @@ def combine_arrays(
         runs.append((runs[0][0], 0))
         addresses += addresses
     count = walk(runs, keys.data.ptr, room, addresses, moved.data.ptr if moved is not None and row else 0)
-    found = _cut(keys, count) if out is None else keys[:count]
-    return found, None if moved is None else _cut(moved, count)
+    found = cut_to(keys, count) if out is None else keys[:count]
+    return found, None if moved is None else cut_to(moved, count)
 
 
 def alone(equals: Equals) -> Equals:
@@ -179,7 +179,8 @@ def alone(equals: Equals) -> Equals:
     return Equals.of_sets("union", distinct=equals.is_distinct)
 
 
-def _cut(array: Any, count: int) -> Any:
+def cut_to(array: Any, count: int) -> Any:
+    """The first items of an array. They are a copy if they would keep more than twice their memory."""
     if count == len(array):
         return array
     return array[:count].copy() if 2 * count < len(array) else array[:count]

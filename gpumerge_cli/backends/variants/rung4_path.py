@@ -1,4 +1,4 @@
-"""Rung 4: each block merges one tile of the output, cut beforehand. On the CPU four chains merge a tile, of keys by vectors."""
+"""Rung 4: each block merges one tile of the output, cut beforehand. On the CPU four chains do, keys by vectors."""
 
 from __future__ import annotations
 

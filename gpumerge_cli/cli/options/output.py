@@ -37,8 +37,8 @@ _SUMS = tuple(
         (
             NotWith(("count", "count-to"), "{option} and {other} do not go together", "use one of the two"),
             NotWith(
-                ("decimal", "thousands", "null-values"),
-                "{other} is for keys, and {option} reads numbers with a point and no other marks",
+                ("null-values",),
+                "{other} is for keys, and {option} reads numbers",
                 "leave {other} out, or write the numbers again",
             ),
             NotWith(others, "{option} writes one item for several equal ones, so it does not go with {other}"),

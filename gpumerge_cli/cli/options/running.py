@@ -89,14 +89,14 @@ WHERE = (
         letter="T", kind="folder", multiple=True, gnu=True, project=True,
     ),
     Option(
-        "cluster", "Where to run", ("merge", "sort", "check", "batch"),
+        "cluster", "Where to run", (*_FILES, "batch"),
         "Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes "
         "of this machine that run as long as the command does. All machines read the inputs, and write the output, "
         "under the same names. Needs gpumerge[cluster].",
         kind="text", placeholder="ADDRESS|FILE|local[:N]", neutral=True, shared=False,
     ),
     Option(
-        "cluster-wait", "Where to run", ("merge", "sort", "check", "batch"),
+        "cluster-wait", "Where to run", (*_FILES, "batch"),
         "Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, "
         "before another worker gets it, too.",
         kind="number", least=1, default=60, neutral=True,

@@ -56,7 +56,7 @@ class MergeOptions(MergingOptions, SumOptions, ComparisonOptions, DeviceOptions,
         return bool(self.unique or self.only or self.sums) or super().keys_alone
 
 
-class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions):
+class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOptions, ClusterOptions):
     """gpumerge union, intersect, difference, symmetric."""
 
     device_memory: int | None
@@ -65,7 +65,7 @@ class CombineOptions(MergingOptions, CountOptions, ComparisonOptions, DeviceOpti
     distinct: bool
 
 
-class CompareOptions(MergingOptions, SourceOptions):
+class CompareOptions(MergingOptions, SourceOptions, ClusterOptions):
     """gpumerge compare."""
 
     without_first: bool
@@ -75,7 +75,7 @@ class CompareOptions(MergingOptions, SourceOptions):
     total: bool
 
 
-class DiffOptions(MergingOptions):
+class DiffOptions(MergingOptions, ClusterOptions):
     """gpumerge diff."""
 
     total: bool
@@ -85,7 +85,7 @@ class DiffOptions(MergingOptions):
     sort_inputs: bool
 
 
-class JoinOptions(LineOptions, TableOptions, ResourceOptions, ShownOptions):
+class JoinOptions(LineOptions, TableOptions, ResourceOptions, ClusterOptions, ShownOptions):
     """gpumerge join."""
 
     files: tuple[str, ...]

@@ -51,9 +51,9 @@ class JsonLines(Format):
 
     def rows_of(self, items: OutputItems) -> ItemRows:
         """See Format."""
-        from gpumerge_cli.formats.tables.json_rows import JsonRows
+        from gpumerge_cli.formats.tables.joined_json_rows import json_rows
 
-        return JsonRows(items)
+        return json_rows(items)
 
     def text_writer(self, schema: Any, suffix: str) -> TableWriter | None:
         """See Format."""
@@ -125,20 +125,24 @@ class JsonLines(Format):
         from gpumerge_cli.formats.line_source import LineSource
 
         lines = [source for source in sources if isinstance(source, LineSource)]
-        if layout.purpose.by_ranges:
-            from gpumerge_cli.formats.json_ranges import json_ranges
-
-            ranged, order = json_ranges(lines, layout.items.line_order, self.spelling)
-            return PreparedSources(tuple(ranged), order, Written(), is_copied=False)
-        if layout.purpose.join is not None:
+        purpose, order = layout.purpose, layout.items.line_order
+        copy = None if purpose.by_ranges else progress
+        if purpose.join is not None:
             from gpumerge_cli.formats.json_joins import joined_lines
 
-            orders = layout.items.line_order, layout.items.lines_of_others or layout.items.line_order
-            joined = joined_lines(lines, orders, layout.purpose.join, self.spelling, progress)
-            shown = Written(joined.shown)
-            return PreparedSources(tuple(joined.sources), joined.join.orders[0], shown, join=joined.join)
-        found = json_items(lines, layout.items.line_order, self.spelling, progress, layout.purpose.added)
-        return PreparedSources(tuple(found.sources), found.order, Written(found.shown))
+            orders = order, layout.items.lines_of_others or order
+            joined = joined_lines(lines, orders, purpose.join, self.spelling, copy)
+            shown, rules = Written(joined.shown), joined.join
+            return PreparedSources(
+                tuple(joined.sources), rules.orders[0], shown, is_copied=not purpose.by_ranges, join=rules
+            )
+        if copy is None:
+            from gpumerge_cli.formats.json_ranges import json_ranges
+
+            found = json_ranges(lines, order, self.spelling, purpose.added)
+        else:
+            found = json_items(lines, order, self.spelling, copy, purpose.added)
+        return PreparedSources(tuple(found.sources), found.order, Written(found.shown), is_copied=not purpose.by_ranges)
 
     def counted(self, margin: Margin, head: bytes, order: Order, written: Written) -> Counted:
         """See Format. The number is the first member of each line, or the last one."""

@@ -12,7 +12,7 @@ from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.format import Layout, PreparedSources, Written
 from gpumerge_cli.formats.tables.alike import alike, check_keys
 from gpumerge_cli.formats.tables.changed_columns import ChangedRows
-from gpumerge_cli.formats.tables.column_paths import found_column, named_so
+from gpumerge_cli.formats.tables.column_paths import found_column, is_struct, named_so, values_type
 from gpumerge_cli.formats.tables.compared_rows import ComparedColumn, RowPairs
 from gpumerge_cli.formats.tables.diff_gather import DiffGather
 from gpumerge_cli.formats.tables.facts import SortedColumn
@@ -29,6 +29,7 @@ from gpumerge_cli.formats.tables.references import check_rows
 from gpumerge_cli.formats.tables.row_sources import OpenedTable, all_items
 from gpumerge_cli.formats.tables.same_values import Path
 from gpumerge_cli.formats.tables.stated import keys_of_job
+from gpumerge_cli.formats.tables.table_ranges import TableRanges
 from gpumerge_cli.order.differences import MARKS, Diff, DiffRequest
 from gpumerge_cli.order.record_joins import RecordJoin
 from gpumerge_cli.order.row_joins import PayloadJoin
@@ -78,10 +79,12 @@ def compared_tables(
         by_key=by_key.compared,
         changed_items=pairs.changed_items,
     )
+    written = Written(rows=gather, changes=ChangedRows(pairs, keys, item_bytes).rows)
+    if purpose.by_ranges:
+        ranged = tuple(TableRanges(number, one, form, order) for number, one in enumerate(opened))
+        return PreparedSources(ranged, order, written, is_copied=False, join=diff)
     found = all_items(opened, [form, form], order, progress, None, purpose.memory)
-    return PreparedSources(
-        tuple(found), order, Written(rows=gather, changes=ChangedRows(pairs, keys, item_bytes).rows), join=diff
-    )
+    return PreparedSources(tuple(found), order, written, join=diff)
 
 
 def _compared(schema: pa.Schema, keys: Sequence[KeyColumn], ignored: Sequence[str]) -> Iterator[ComparedColumn]:
@@ -108,6 +111,19 @@ def _path_of(schema: pa.Schema, word: str) -> tuple[int, Path]:
     if (count := named_so(schema, word)) > 1:
         what = f"--ignore {word}: {count} columns have the name {quoted_value(word)}"
         raise UsageError(what, way_out="count columns from 1, as 2")
-    names = schema.names
+    above, names = _fields_at(schema, word)
     way_out = did_you_mean_column(word, {name: name for name in names}, f"use {', '.join(names)}")
-    raise UsageError(f"--ignore {word}: there is no such column", way_out=way_out)
+    fault = f"{above} has no such field" if above else "there is no such column"
+    raise UsageError(f"--ignore {word}: {fault}", way_out=way_out)
+
+
+def _fields_at(schema: pa.Schema, word: str) -> tuple[str, list[str]]:
+    """(the longest beginning of a word that names a struct, its fields); ("", the columns) if none does."""
+    above, found = word, None
+    while found is None and "." in above:
+        above = above.rpartition(".")[0]
+        found = found_column(schema, above)
+    type = None if found is None else values_type(found[1])
+    if type is None or not is_struct(type):
+        return "", schema.names
+    return above, [f"{above}.{field.name}" for field in type]

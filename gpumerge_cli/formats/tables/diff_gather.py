@@ -58,6 +58,10 @@ class DiffGather(Gather):
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
         return list(self._pairs.cursors)
 
+    def again(self) -> DiffGather:
+        """See Gather. Rows come from the cursors of the comparison, whose readers any number of threads share."""
+        return self
+
     @cached_property
     def change(self) -> pa.Field:
         """The field of the column of marks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,20 @@ class JoinGather:
         self._name = inputs[0].name
         self._key_bytes, self._sides = key_bytes, sides
         self._places = places
+        self._kept = memory, keep
+        self._open()
+
+    def _open(self) -> None:
+        memory, keep = self._kept
         kept = KeptMemory(memory, _SIDES, keep)
         self._cursors = [Cursor(table, kept, again=True) for table in self.inputs]
+
+    def again(self) -> JoinGather:
+        """Another one, of the same tables opened once more."""
+        made = copy(self)
+        made.inputs = [table.again() for table in self.inputs]
+        made._open()
+        return made
 
     def is_uneven(self, *, plain: bool) -> bool:
         """See Gather. Parts are limited by their bytes already."""

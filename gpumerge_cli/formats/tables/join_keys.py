@@ -13,19 +13,26 @@ from gpumerge_cli.formats.record_options import Key
 from gpumerge_cli.formats.tables.alike import check_keys
 from gpumerge_cli.formats.tables.common_types import common_type
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, is_text, key_columns
+from gpumerge_cli.formats.tables.stated import is_unasked, keys_of_both
 from gpumerge_cli.formats.tables.table import Table
 
 JoinedKeys = tuple[tuple[KeyColumn, ...], tuple[KeyColumn, ...]]
 
 
 def joined_keys(tables: Sequence[Table], layout: Layout) -> JoinedKeys:
-    """The key columns of A and B, which compare alike. layout: that of A.
+    """The key columns of A and B, which compare alike: by default the order that both state. layout: that of A.
 
     Raises InputError if there are not as many, or if their types have nothing in common.
     """
     request = layout.items.records_of[-1]
     of_b = replace(layout, number=1, key=Key(fields=request.fields, option=request.option) if request.fields else None)
-    a, b = (_columns(table, one) for table, one in zip(tables, (layout, of_b), strict=True))
+    if is_unasked(layout) and is_unasked(of_b):
+        try:
+            a, b = keys_of_both(tables, layout)
+        except UsageError as error:
+            raise InputError(error.what, where=tables[0].name, way_out=error.way_out) from None
+    else:
+        a, b = (_columns(table, one) for table, one in zip(tables, (layout, of_b), strict=True))
     if len(a) != len(b):
         counted = ["1 column" if len(keys) == 1 else f"{len(keys)} columns" for keys in (a, b)]
         what = f"a key of A has {counted[0]}, and one of B has {counted[1]}"

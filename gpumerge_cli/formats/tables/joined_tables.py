@@ -31,7 +31,9 @@ from gpumerge_cli.formats.tables.key_columns import KeyColumn
 from gpumerge_cli.formats.tables.references import NO_BYTE, NO_ROW, check_rows
 from gpumerge_cli.formats.tables.row_sources import OpenedTable, all_items
 from gpumerge_cli.formats.tables.settings import TableSettings
+from gpumerge_cli.formats.tables.stated import is_unasked
 from gpumerge_cli.formats.tables.table import StoredColumn, Table
+from gpumerge_cli.formats.tables.table_ranges import TableRanges
 from gpumerge_cli.order.record_joins import JoinRules, RecordJoin
 from gpumerge_cli.order.row_joins import JoinRequest, PayloadJoin
 
@@ -53,7 +55,8 @@ def joined_tables(
     nbytes = sum(table.bytes_of_rows(None) / max(1, table.rows) for table in tables)
     rows = _rows_of_group(tables, nbytes, len(columns), purpose)
     piece = rows_of_piece(rows, nbytes, purpose)
-    orders = tuple(form.order(bytes_of_piece(form, piece)) for form in forms)
+    stated = is_unasked(layout) and not layout.items.records_of[-1].fields
+    orders = tuple(replace(form.order(bytes_of_piece(form, piece)), stated=stated) for form in forms)
     settings = _settings(tables, keys, nullable, columns, request, purpose)
     join: JoinRules
     asof = None if request.asof is None else asof_by(request.asof, forms[0])
@@ -70,6 +73,9 @@ def joined_tables(
         bytes_of_group(len(columns), purpose.memory, settings.group), piece, purpose.memory // SHARES_OF_READING,
         settings, opened[0].file.beside,
     )  # fmt: skip
+    if purpose.by_ranges:
+        ranged = tuple(map(TableRanges, (0, 1), opened, forms, orders))
+        return PreparedSources(ranged, orders[0], Written(rows=gather), is_copied=False, join=join)
     found = all_items(opened, forms, orders[0], progress, None, purpose.memory)
     return PreparedSources(tuple(found), orders[0], Written(rows=gather), join=join)
 

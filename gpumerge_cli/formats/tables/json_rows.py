@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.json
 
 from gpumerge_cli.buffers import Bytes
-from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.json_lines import json_key
 from gpumerge_cli.formats.json_members import LinesOfItems
 from gpumerge_cli.formats.json_paths import path_of
@@ -17,7 +17,7 @@ from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.json_schema import SchemaOfLines
 from gpumerge_cli.formats.tables.text_rows import TextRows
 from gpumerge_cli.order.equals import COUNT_TITLE
-from gpumerge_cli.order.rules import LineOrder
+from gpumerge_cli.order.rules import LineKey, LineOrder
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.output_items import OutputItems
@@ -30,24 +30,21 @@ _SHOWN = 60
 class JsonRows(TextRows):
     """See TextRows. Raises InputError for lines that are not objects, or whose values have no one type.
 
-    Raises UsageError for a join.
+    shown: writes the items. There may be no columns.
     """
 
-    def __init__(self, items: OutputItems) -> None:
+    def __init__(self, items: OutputItems, shown: LinesOfItems) -> None:
         super().__init__(items)
-        if not isinstance(items.shown, LinesOfItems):
-            way_out = "write .jsonl, then merge it into a table"
-            raise UsageError("joined JSON Lines are written as JSON Lines", way_out=way_out)
-        self._shown = items.shown
+        self._shown = shown
         ahead, behind = ([json.loads(name) for name in names] for names in (self._shown.ahead, self._shown.behind))
-        lines = SchemaOfLines(self).schema(items.sources)
+        lines = SchemaOfLines(self.texts, self.place).schema(items.sources)
         self.schema = pa.schema([*map(_added, ahead), *lines, *map(_added, behind)])
         # Arrow gives nulls without a type a wrong length within lists.
         read = pa.schema([pa.field(field.name, _with_bools(field.type)) for field in self.schema])
         self._parse = pyarrow.json.ParseOptions(
             explicit_schema=read, newlines_in_values=False, unexpected_field_behavior="error"
         )
-        self.sorted_by = self._sorted_by((items.order.text or LineOrder()).requested)
+        self.sorted_by = sorted_columns((items.order.text or LineOrder()).requested.keys, self.schema)
 
     def input_text(self, data: Bytes) -> Bytes:
         """See TextRows."""
@@ -83,25 +80,6 @@ class JsonRows(TextRows):
                 return number, f"it is no row of a table: {what.rstrip('.')}", "mend it, or write JSON Lines"
         return None
 
-    def _sorted_by(self, order: LineOrder) -> tuple[SortedColumn, ...]:
-        """The columns among the first keys that compare as those of tables do."""
-        found: list[SortedColumn] = []
-        for key in order.keys:
-            path, read = path_of(key.name), json_key(key)
-            if read.reads != "values" or read.null_texts or not self._is_column(path):
-                break
-            found.append(SortedColumn(path, key.reverse, nulls_first=key.nulls == "first"))
-        return tuple(found)
-
-    def _is_column(self, path: tuple[str, ...]) -> bool:
-        """Whether a path goes through structs to a value that has an order."""
-        found: pa.DataType = pa.struct(list(self.schema))
-        for name in path:
-            if not pa.types.is_struct(found) or found.get_field_index(name) < 0:
-                return False
-            found = found.field(found.get_field_index(name)).type
-        return not pa.types.is_nested(found)
-
 
 def _added(name: str) -> pa.Field:
     """The column of a member that the output adds."""
@@ -130,3 +108,24 @@ def _with_nulls(array: Any, type: pa.DataType) -> Any:
         return pa.ListArray.from_arrays(array.offsets, values, type, mask=array.is_null())
     fields = [_with_nulls(array.field(number), one.type) for number, one in enumerate(type)]
     return pa.StructArray.from_arrays(fields, fields=list(type), mask=array.is_null())
+
+
+def sorted_columns(keys: Sequence[LineKey], schema: pa.Schema) -> tuple[SortedColumn, ...]:
+    """The columns among the first keys that compare as those of tables do."""
+    found: list[SortedColumn] = []
+    for key in keys:
+        path, read = path_of(key.name), json_key(key)
+        if read.reads != "values" or read.null_texts or not _is_column(path, schema):
+            break
+        found.append(SortedColumn(path, key.reverse, nulls_first=key.nulls == "first"))
+    return tuple(found)
+
+
+def _is_column(path: tuple[str, ...], schema: pa.Schema) -> bool:
+    """Whether a path goes through structs to a value that has an order."""
+    found: pa.DataType = pa.struct(list(schema))
+    for name in path:
+        if not pa.types.is_struct(found) or found.get_field_index(name) < 0:
+            return False
+        found = found.field(found.get_field_index(name)).type
+    return not pa.types.is_nested(found)

@@ -5,8 +5,7 @@ Numbers are int64, or uint64 if one needs that, and double if one has a fraction
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import pyarrow as pa
 
@@ -18,9 +17,6 @@ from gpumerge_cli.formats.json_faults import nested_text
 from gpumerge_cli.native.json_types import JsonEvent, JsonMember, JsonTypes, TooManyMembersError
 from gpumerge_cli.order.key_kinds import TEXT_PADDING
 from gpumerge_cli.units import visible
-
-if TYPE_CHECKING:
-    from gpumerge_cli.formats.tables.text_rows import TextRows
 
 _SHOWN = 40
 _DEEPEST = 64
@@ -48,39 +44,42 @@ class Seen:
 
 
 class SchemaOfLines:
-    """Finds the columns of the lines that are items. rows: reads items."""
+    """Finds the columns of the lines that are items.
 
-    def __init__(self, rows: TextRows) -> None:
-        self._rows = rows
+    texts: gives (position, text of whole items) of an input. place: that of item `number` from a position on.
+    """
+
+    def __init__(
+        self, texts: Callable[[Source], Iterable[tuple[int, Bytes]]], place: Callable[[Source, int, int], str]
+    ) -> None:
+        self._texts, self._place = texts, place
         self._seen: list[dict[str, Seen]] = []
         self._members: Sequence[JsonMember] = ()
         self._within: list[list[int]] = []
         self._sources: Sequence[Source] = ()
 
-    def schema(self, sources: Sequence[Source]) -> pa.Schema:
-        """The columns. Reads all items. Raises InputError for values that have no one type."""
+    def schema(self, sources: Sequence[Source], names: Collection[str] | None = None) -> pa.Schema:
+        """The columns; only those of some names, if `names` is given.
+
+        Reads all items. Raises InputError for values that have no one type.
+        """
         self._sources = sources
         types = JsonTypes()
         for number, source in enumerate(sources):
-            for position, data in self._rows.blocks(source):
-                self._add(types, number, position, self._rows.input_text(data))
+            for position, text in self._texts(source):
+                self._add(types, number, position, text)
         self._members = types.members
         self._seen += [{} for _ in range(len(self._members) - len(self._seen))]
         self._within = [[] for _ in self._members]
         for number, member in enumerate(self._members):
-            if member.parent >= 0:
+            is_wanted = names is None or member.parent != 0 or (member.name or b"").decode("utf-8", "replace") in names
+            if member.parent >= 0 and is_wanted:
                 self._within[member.parent].append(number)
         line = self._seen[0] if self._seen else {}
         for kind, one in line.items():
             if kind != "object":
                 raise self._error(one, f"the line is {one.text}, and not an object", "write objects, or JSON Lines")
-        found = self._type(0, 0)
-        if not found.num_fields:
-            way_out = "write JSON Lines"
-            raise InputError(
-                "its lines have no members, which would be columns", where=sources[0].name, way_out=way_out
-            )
-        return pa.schema(list(found))
+        return pa.schema(list(self._type(0, 0))) if line else pa.schema([])
 
     def _add(self, types: JsonTypes, source: int, position: int, text: Bytes) -> None:
         """Add the lines of a block of items."""
@@ -159,7 +158,7 @@ class SchemaOfLines:
         return InputError(what, where=self._where(one), way_out=way_out)
 
     def _where(self, one: Seen) -> str:
-        return self._rows.place(self._sources[one.source], one.position, one.line)
+        return self._place(self._sources[one.source], one.position, one.line)
 
     def _name(self, number: int) -> str:
         """The name of a member."""

@@ -32,6 +32,8 @@ _LEAST_OF_BATCH = 1 << 18
 _BUFFERS = 16 << 20
 """The bytes that are read at once of all columns."""
 _LEAST_BUFFER, _LARGEST_BUFFER = 16 << 10, 1 << 20
+_MOST_HELD = 64 << 20
+"""Bytes of the dictionaries of a file that may be in memory beside its rows."""
 _SHORT = 2.5
 """Bytes of a value of a column that refers to a dictionary, with its share of that."""
 
@@ -209,7 +211,8 @@ class ParquetTable(Table):
     def _sizes(self) -> RowBytes:
         with arrow_errors(self.name):
             leaves = leaves_of(self.schema, self.metadata.schema)
-        return RowBytes(leaves, self.group_rows, self._chunks, self._mean_text, self._dictionaries)
+        references = [*self._dictionaries, *self._held_dictionaries]
+        return RowBytes(leaves, self.group_rows, self._chunks, self._mean_text, references)
 
     def _mean_text(self, chunk: ChunkFacts) -> float | None:
         """The mean bytes of the values of a column's dictionary; None if they are unknown."""
@@ -251,6 +254,22 @@ class ParquetTable(Table):
                 continue
             chunks = [self._chunks(group, leaf) for group in range(len(self._groups))]
             if self.schema.get_field_index(field.name) == number and _have_short_dictionaries(chunks):
+                found.append(field.name)
+        return found
+
+    @property
+    def _held_dictionaries(self) -> list[str]:
+        """The columns that Arrow holds as dictionaries, if these are small enough for memory all together.
+
+        pyarrow copies a dictionary for each batch, so batches of few rows would take much more.
+        """
+        found, nbytes = [], 0
+        for field in self.schema:
+            leaf = self._leaf([field.name])
+            if leaf is None or not pa.types.is_dictionary(field.type):
+                continue
+            nbytes += sum(max(0, self._chunks(group, leaf).uncompressed) for group in range(len(self._groups)))
+            if nbytes <= _MOST_HELD:
                 found.append(field.name)
         return found
 

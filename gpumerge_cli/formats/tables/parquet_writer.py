@@ -25,7 +25,7 @@ from gpumerge_cli.formats.tables.parquet_groups import facts_of
 from gpumerge_cli.formats.tables.parquet_statistics import with_statistics
 from gpumerge_cli.formats.tables.parquet_table import ParquetTable
 from gpumerge_cli.formats.tables.settings import TableSettings
-from gpumerge_cli.formats.tables.table import Table, TableWriter
+from gpumerge_cli.formats.tables.table import CopyingWriter, Table
 
 _USUAL = "zstd"
 _LEAST_COPIED = 1 << 16
@@ -35,7 +35,7 @@ _UNWRITABLE = ("", "lzo")
 _LARGEST_SHORT_DECIMAL = 18
 
 
-class ParquetWriter(TableWriter):
+class ParquetWriter(CopyingWriter):
     """Makes a Parquet file.
 
     schema: its columns and metadata. Raises OutputError, or UsageError for a level that its compression lacks.
@@ -83,7 +83,7 @@ class ParquetWriter(TableWriter):
         return RowGroup(data, facts)
 
     def takes(self, table: Table, group: int) -> bool:
-        """See TableWriter. A group is taken if its columns and their compressions are those that are written."""
+        """See CopyingWriter. A group is taken if its columns and their compressions are those that are written."""
         is_changed, table = table.is_changed, table.file
         if not isinstance(table, ParquetTable) or is_changed or self._settings.level is not None:
             return False
@@ -95,7 +95,7 @@ class ParquetWriter(TableWriter):
         return codecs == [one.codec for one in stored]
 
     def copied(self, table: Table, group: int, start: int) -> Iterator[bytes]:
-        """See TableWriter."""
+        """See CopyingWriter."""
         table = table.file
         assert isinstance(table, ParquetTable), "of a group that is taken"
         facts, pieces = facts_of(table.read, table.footer, group)

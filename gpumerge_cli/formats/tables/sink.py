@@ -18,7 +18,7 @@ from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.join_gather import JoinGather
 from gpumerge_cli.formats.tables.numbered import NumberColumn
 from gpumerge_cli.formats.tables.summed import RowGroups, SumColumns, SummedRows
-from gpumerge_cli.formats.tables.table import TableWriter
+from gpumerge_cli.formats.tables.table import CopyingWriter, TableWriter
 from gpumerge_cli.formats.tables.utf8 import check_utf8
 
 RowPart = tuple[Any, bool]
@@ -101,6 +101,7 @@ class GroupSink(ItemSink):
 
     def _append(self, group: Any) -> None:
         if isinstance(group, WholeGroup):
+            assert isinstance(self._writer, CopyingWriter), "of a group that it takes"
             for data in self._writer.copied(group.table, group.group, self._at):
                 self._write(data)
             return

@@ -39,8 +39,7 @@ def keys_of_job(tables: Sequence[Table], layout: Layout) -> tuple[KeyColumn, ...
 
     Raises UsageError as key_columns does.
     """
-    is_asked = layout.key is not None or layout.dtype is not None or layout.items.reverse
-    if is_asked or layout.purpose.sort is not None:
+    if not is_unasked(layout) or layout.purpose.sort is not None:
         return key_columns(tables[0].schema, layout)
     if layout.purpose.keeps_order:
         return all_columns(tables[0].schema)
@@ -48,14 +47,49 @@ def keys_of_job(tables: Sequence[Table], layout: Layout) -> tuple[KeyColumn, ...
     found = [stated_keys(table) for table in stating] or [_any_key(tables[0].schema)]
     if not all(found):
         return key_columns(tables[0].schema, layout)
-    if any(keys != found[0] for keys in found):
-        other = next(number for number, keys in enumerate(found) if keys != found[0])
-        what = f"it states the order {_shown(found[0])}, and {stating[other].name} states {_shown(found[other])}"
-        raise UsageError(what, way_out="name the key of all files with --field, or sort them alike")
-    if layout.items.nulls == "first" and any(key.nulls == "last" for key in found[0]):
-        what = f"--nulls first: the files state {_shown(found[0])} with nulls last"
-        raise UsageError(what, way_out="leave it out, or name the key with --field")
+    _check_alike(stating, found, found, layout)
     return found[0]
+
+
+def is_unasked(layout: Layout) -> bool:
+    """Whether options do not say by which columns a table is sorted."""
+    return layout.key is None and layout.dtype is None and not layout.items.reverse
+
+
+def keys_of_both(tables: Sequence[Table], layout: Layout) -> Sequence[tuple[KeyColumn, ...]]:
+    """The keys by which two tables state that they are sorted, each with the types of its own columns.
+
+    A table without rows is in any order. Raises UsageError if they state none, or different ones.
+    """
+    stating = [table for table in tables if table.rows] or tables
+    found = [stated_keys(table) for table in stating]
+    if not all(found):
+        return [key_columns(table.schema, layout) for table in tables]
+    orders = [[(key.path, key.reverse, key.nulls) for key in keys] for keys in found]
+    _check_alike(stating, orders, found, layout)
+    columns = [SortedColumn(path, reverse, nulls == "first") for path, reverse, nulls in orders[0]]
+    made = []
+    for table in tables:
+        keys = [_key_of(table.schema, column) for column in columns]
+        lacked = next((".".join(one.path) for one, key in zip(columns, keys, strict=True) if key is None), None)
+        if lacked is not None:
+            what = f"{table.name} has no column {lacked}, by which {stating[0].name} states its order"
+            raise UsageError(what, way_out="name the key of both files with --field, or -1 and -2")
+        made.append(tuple(key for key in keys if key is not None))
+    return made
+
+
+def _check_alike(
+    tables: Sequence[Table], orders: Sequence[object], keys: Sequence[Sequence[KeyColumn]], layout: Layout
+) -> None:
+    """Raise UsageError if tables state different orders, or another place of nulls than options. keys: as stated."""
+    if any(order != orders[0] for order in orders):
+        other = next(number for number, order in enumerate(orders) if order != orders[0])
+        what = f"it states the order {_shown(keys[0])}, and {tables[other].name} states {_shown(keys[other])}"
+        raise UsageError(what, way_out="name the key of all files with --field, or sort them alike")
+    if layout.items.nulls == "first" and any(key.nulls == "last" for key in keys[0]):
+        what = f"--nulls first: the files state {_shown(keys[0])} with nulls last"
+        raise UsageError(what, way_out="leave it out, or name the key with --field")
 
 
 def stated_keys(table: Table) -> tuple[KeyColumn, ...]:

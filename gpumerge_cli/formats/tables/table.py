@@ -187,16 +187,24 @@ class TableWriter(ABC):
         return data
 
     def takes(self, table: Table, group: int) -> bool:
-        """Whether `copied` can take a group of another file. Raises InputError."""
+        """Whether it is a CopyingWriter that can take a group of another file. Raises InputError."""
         return False
-
-    def copied(self, table: Table, group: int, start: int) -> Iterator[bytes]:
-        """The bytes of such a group, as `appended` gives them, a few at a time. Raises InputError."""
-        raise NotImplementedError
 
     @abstractmethod
     def end(self, start: int) -> bytes:
         """The bytes behind all groups, which lie at byte `start`."""
+
+
+class CopyingWriter(TableWriter):
+    """A writer that takes groups of other files as they are stored."""
+
+    @abstractmethod
+    def takes(self, table: Table, group: int) -> bool:
+        """Whether `copied` can take a group of another file. Raises InputError."""
+
+    @abstractmethod
+    def copied(self, table: Table, group: int, start: int) -> Iterator[bytes]:
+        """The bytes of such a group, as `appended` gives them, a few at a time. Raises InputError."""
 
 
 def _has_one_size(type: pa.DataType) -> bool:

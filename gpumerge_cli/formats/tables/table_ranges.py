@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.ranges import RangedSource, RangeItems
@@ -66,6 +67,10 @@ class TableRanges(RangedSource):
         """See Source: the place of the whole file."""
         return self._origin.file.extent(0, self._origin.file.size)
 
+    def read_into(self, start: int, out: Bytes) -> None:
+        """See Source. Rows have no bytes, so `out` must have none."""
+        assert not len(out), "rows are read as items"
+
     def item_at(self, start: int) -> bytes:
         group = bisect_right(self.table.starts, start) - 1
         low, end = self.table.starts[group : group + 2]
@@ -100,16 +105,19 @@ class TableRanges(RangedSource):
         """See Source."""
         return self.size if stop is None else stop
 
-    def items(self, low: int, high: int) -> RangeItems:
+    def items(self, low: int, high: int, *, behind: bool = False) -> RangeItems:
         """See RangedSource."""
-        first = max(0, low - 1)  # the row ahead of the range, too
+        first, last = max(0, low - 1), min(high + behind, self.size)
 
         def write(out: IO[bytes]) -> None:
-            for items in self._items(self.table.again(), first, high):
+            for items in self._items(self.table.again(), first, last):
                 out.write(items)
 
         source = source_of(self._origin.file.beside(write), self.form, self._order, self._origin)
-        return RangeItems(source, source.item_end(0) if first < low else 0)
+        stop = source.size
+        if last > high:
+            stop -= self._order.item_bytes or len(source.item_before(stop)) + 1
+        return RangeItems(source, source.item_end(0) if first < low else 0, stop)
 
     def _items(self, table: Table, low: int, high: int) -> Iterator[Any]:
         """The items of rows, in pieces. Raises InputError."""

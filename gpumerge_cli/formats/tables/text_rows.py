@@ -28,10 +28,12 @@ class TextRows(ItemRows):
 
     def rows(self, data: Bytes) -> pa.Table:
         """See ItemRows."""
-        if not len(data):
-            return self.schema.empty_table()
+        return self.rows_of_text(self.text(data)) if len(data) else self.schema.empty_table()
+
+    def rows_of_text(self, text: Bytes) -> pa.Table:
+        """The rows of a text that is not empty. Raises InputError for a value that its column cannot hold."""
         try:
-            return self.parsed(self.text(data))
+            return self.parsed(text)
         except GpumergeError:
             raise
         except _ERRORS as error:
@@ -57,6 +59,11 @@ class TextRows(ItemRows):
         The number counts from 0.
         """
 
+    def texts(self, source: Source) -> Iterator[tuple[int, Bytes]]:
+        """(position, text of whole items) of an input."""
+        for position, data in self.blocks(source):
+            yield position, self.input_text(data)
+
     def blocks(self, source: Source) -> Iterator[tuple[int, Bytes]]:
         """(position, bytes of whole items) of a source."""
         start = 0
@@ -76,8 +83,8 @@ class TextRows(ItemRows):
     def _found(self, otherwise: str) -> InputError:
         """The error for the first item of the inputs that is no row. otherwise: what is wrong if none is found."""
         for source in () if self._items.is_joined else self._items.sources:
-            for position, data in self.blocks(source):
-                if (fault := self.fault(self.input_text(data))) is not None:
+            for position, text in self.texts(source):
+                if (fault := self.fault(text)) is not None:
                     number, what, way_out = fault
                     return InputError(what, where=self.place(source, position, number), way_out=way_out)
         what = otherwise.splitlines()[0]

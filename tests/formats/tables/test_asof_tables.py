@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpumerge_cli.cli.app import invoke
-from tests.asof import Row, float_or_none, partners
+from tests.asof import Row, float_or_none, partners, partners_of_descending
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
 CASES = 12
@@ -70,6 +70,13 @@ def _place(value: Any, nulls: str) -> Any:
     return (1, value)
 
 
+def _turned(value: Any, ranks: dict[Any, int], nulls: str) -> float:
+    """What orders a value whose column descends. Nulls stay where they are."""
+    if value is None:
+        return -math.inf if nulls == "first" else math.inf
+    return -ranks[_place(value, nulls)]
+
+
 def _write(rng: random.Random, table: pa.Table, path: Path) -> str:
     if path.suffix == ".parquet":
         pq.write_table(table, path, row_group_size=rng.choice([3, 50, 1000]))
@@ -101,13 +108,18 @@ def _check(rng: random.Random, folder: Path) -> None:
     exact = rng.sample(_EXACT, rng.choice([0, 0, 1, 2]))
     direction = rng.choice(_DIRECTIONS[: 2 if last in _OTHERS[:4] else 3])
     nulls, share = rng.choice(["first", "last"]), rng.choice([0, 0, 0.2])
-    tolerance = _tolerance(rng, last)
+    tolerance, turned = _tolerance(rng, last), rng.random() < 0.4
     names = [f"k{number}" for number in range(len(exact))] + ["t"]
     files, sides = [], []
     for side in "ab":
         count = rng.choice([0, 1, 30, 500])
         columns = [_values(rng, type, count, share) for type in (*exact, last)]
         order = sorted(range(count), key=lambda at: [_place(column[at], nulls) for column in columns])
+        if turned:
+            ranks = {place: rank for rank, place in enumerate(sorted({_place(one, nulls) for one in columns[-1]}))}
+            order = sorted(range(count), key=lambda at: [
+                *(_place(column[at], nulls) for column in columns[:-1]), _turned(columns[-1][at], ranks, nulls),
+            ])  # fmt: skip
         columns = [[column[at] for at in order] for column in columns]
         sides.append([*zip(*columns, strict=True)])
         arrays = [_array(column, type) for column, type in zip(columns, (*exact, last), strict=True)]
@@ -116,12 +128,13 @@ def _check(rng: random.Random, folder: Path) -> None:
     rows: list[list[Row]] = [
         [(_exact(row[:-1], side), _value(row[-1])) for row in rows] for side, rows in enumerate(sides)
     ]
-    wanted = partners(*rows, direction, None if tolerance is None else tolerance[1], _float_distance)
+    partners_of = partners_of_descending if turned else partners
+    wanted = partners_of(*rows, direction, None if tolerance is None else tolerance[1], _float_distance)
     out = folder / "o.parquet"
-    fields = [word for name in names for word in ("--field", name)]
+    fields = [word for name in names for word in ("--field", name + ":r" * (turned and name == "t"))]
     options = ["--direction", direction, *([] if tolerance is None else ["--tolerance", tolerance[0]])]
     status = invoke(["join", "-q", "--type", "asof", *fields, *options, "--nulls", nulls, *files, "--output", str(out)])
-    described = (str(last), [*map(str, exact)], direction, tolerance, nulls)
+    described = (str(last), [*map(str, exact)], direction, tolerance, nulls, turned)
     assert status == 0, described
     found = pq.read_table(out)
     assert found.schema.names == [*names, "a", "b"]

@@ -162,3 +162,38 @@ def test_heads_decode_the_first_rows_alone(monkeypatch: pytest.MonkeyPatch, seed
         assert rows_of(OUT) == everything[start:stop]
         if "5000" not in words:
             assert decoded <= 4 * (10 + 3), words
+
+
+@pytest.mark.parametrize(
+    ("rows", "sorting"),
+    [(UP, [(0, False, False)]), (DOWN, [(0, True, False)]), ([(None, "x"), *UP], [(0, False, True), (1, True, True)])],
+)
+def test_joins_take_the_order_that_both_state(rows: Rows, sorting: Any) -> None:
+    put("a.parquet", rows, *sorting)
+    put("b.parquet", rows[::2], *sorting)
+    put("e.parquet", [])
+    option = ",".join(("id", "day.of")[column] + ":r" * turned for column, turned, _ in sorting)
+    nulls = ["--nulls", "first"] if sorting[0][2] else []
+    for kind in ("inner", "outer", "anti"):
+        for others in ("b.parquet", "e.parquet"):
+            words = ["join", "-q", "--type", kind, "a.parquet", others, "--output"]
+            assert invoke([*words, OUT, "--report", "r.md"]) == 0
+            assert ", as the files state" in Path("r.md").read_text()
+            assert invoke([*words, "o2.parquet", "--field", option, *nulls]) == 0
+            assert Path(OUT).read_bytes() == Path("o2.parquet").read_bytes()
+
+
+def test_joins_without_one_stated_order(capfd: pytest.CaptureFixture[str]) -> None:
+    put("a.parquet", UP, (0,))
+    put("b.parquet", DOWN, (0, True))
+    put("n.parquet", UP)
+    pq.write_table(pa.table({"key": [1]}), "k.parquet")
+    pq.write_table(pa.table({"key": pa.array([], pa.int64())}), "e.parquet")
+    told = "a.parquet: it states the order id, and b.parquet states id:r; name the key of all files with --field"
+    assert told in error("join a.parquet b.parquet", capfd)
+    assert "rows need a key; name one of their columns as the key" in error("join a.parquet n.parquet", capfd)
+    told = "e.parquet has no column id, by which a.parquet states its order; name the key of both files with --field"
+    assert told in error("join a.parquet e.parquet", capfd)
+    assert "--nulls first: the files state id with nulls last" in error("join --nulls first a.parquet a.parquet", capfd)
+    assert "-o chooses columns of a join whose key is named" in error("join -o 1.1 a.parquet a.parquet", capfd)
+    assert "rows need a key" in error("join -r a.parquet a.parquet", capfd)

@@ -14,6 +14,7 @@ import pytest
 
 from gpumerge_cli.cli.app import invoke
 
+UNTOLD = ", and its suffix does not say so"
 TABLE = pa.table({"id": [1, 2], "l": [[1], [2]], "s": [{"x": 1, "m": [2]}] * 2, "name": ["a", "b"]})
 
 
@@ -133,3 +134,23 @@ def test_ordered_dictionaries_compare_by_value() -> None:
         Path(name).write_bytes(parquet(data) if suffix == ".parquet" else arrow(data))
         assert invoke(["sort", "--field", "id", "-q", name, "-o", out]) == 0
         assert pq.read_table(out).column("id").to_pylist() == ["high", "low", "middle"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("b.txt", parquet(), f"b.txt: it holds .parquet data{UNTOLD}; use --format parquet, or the suffix .parquet"),
+        ("b", arrow(), f"b: it holds .arrow data{UNTOLD}; use --format arrow, or the suffix .arrow"),
+        ("b.log", b'{"id":1}\n', f"b.log: it holds JSON data{UNTOLD}; use --format jsonl, or the suffix .jsonl, if"),
+        ("b.txt", b"id,name\n1,a\n", "b.txt is text, its lines have no such key; use --csv, or another --format"),
+        ("b", b"id,name\n1,a\n", "b is text, its lines have no such key; use --csv, or another --format"),
+    ],
+)  # fmt: skip
+def test_a_table_beside_a_file_whose_name_does_not_tell(
+    name: str, data: bytes, told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("a.parquet").write_bytes(parquet())
+    Path(name).write_bytes(data)
+    for files in (f"a.parquet {name}", f"{name} a.parquet"):
+        assert told in error(f"merge -q --field id {files}", capfd)
+        assert told in error(f"union -q --field id {files}", capfd)
