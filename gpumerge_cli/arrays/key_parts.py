@@ -73,7 +73,9 @@ class KeyPart:
         if self.dtype.kind in "SV":
             return ~found if self.descending else found
         order = KeyOrder.of_dtype(self.dtype.newbyteorder("="), descending=self.descending)
-        bits = xp.ascontiguousarray(found if self.dtype.isnative else found[:, ::-1])
+        # Memory of its own, since a GPU reads no number at any address: a single item is contiguous wherever it lies.
+        bits = xp.empty((len(rows), width), np.uint8)
+        bits[:] = found if self.dtype.isnative else found[:, ::-1]
         images = order.image_of_bits(bits.reshape(-1).view(order.unsigned))
         return images.view(np.uint8).reshape(len(rows), width)[:, ::-1]
 
