@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 
-_MEANT = re.compile(r'["$`\\!]')
+from gpumerge_cli.patterns import pattern
+
+_MEANT = pattern(r'["$`\\!]')
 """Finds a character that a shell changes between double quotes."""
 
 

@@ -10,15 +10,16 @@ import contextlib
 import errno
 import fcntl
 import os
-import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from gpumerge_cli.patterns import pattern
+
 _TEMPORARY = ".gpumerge-"
 _TOKEN = 6  # bytes
 _LOCKED_BY_OTHERS = 1.0  # seconds; who only looks whether a file is locked holds it for microseconds
-_HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
+_HEXADECIMAL = pattern(f"[0-9a-f]{{{2 * _TOKEN}}}")
 
 Identity = tuple[int, int]
 """The device and the number of a file, which no other file has as long as it is open or has a name."""

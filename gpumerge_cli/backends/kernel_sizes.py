@@ -9,11 +9,12 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpumerge_cli.native.library import entries_file
+from gpumerge_cli.patterns import pattern
 
 if TYPE_CHECKING:  # a merge on the CPU imports this module, and needs no formula
     import ast
 
-_DEFINED = re.compile(r"^(?:__device__ )?constexpr int (\w+)(?:\((.*?)\) \{ return (.*); \}| = (.*?);)", re.MULTILINE)
+_DEFINED = pattern(r"^(?:__device__ )?constexpr int (\w+)(?:\((.*?)\) \{ return (.*); \}| = (.*?);)", re.MULTILINE)
 # No number is negative, so Python's division rounds as C++'s does.
 _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.floordiv

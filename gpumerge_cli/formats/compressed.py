@@ -11,9 +11,10 @@ from typing import IO, Any, Protocol
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageError, input_error
 from gpumerge_cli.formats.codecs import CODECS, COLUMN_COMPRESSIONS, COMPRESSIONS, UNCOMPRESSED, Codec, Reader
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.urls import shown
 
-_ROTATED = re.compile(r"(?<=\.log)[.-][0-9][0-9._-]*\Z", re.IGNORECASE)
+_ROTATED = pattern(r"(?<=\.log)[.-][0-9][0-9._-]*\Z", re.IGNORECASE)
 """A number or a date behind the suffix of a log, as in app.log.12 and app.log-20240103."""
 
 
