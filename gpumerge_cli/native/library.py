@@ -9,15 +9,14 @@ import ctypes
 import os
 import threading
 import zlib
-from functools import cache
+from functools import cache, cached_property
 from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from gpumerge_cli import __version__
 from gpumerge_cli.errors import NO_ROOM_TO_LOAD, DeviceError, UsageError, lack_of_descriptors, lacks_memory
-from gpumerge_cli.native.declarations import parse
+from gpumerge_cli.native.declarations import Declarations
 
 VARIABLE = "GPUMERGE_CPU_LEVEL"
 # The flags that each level adds to the one ahead of it, in the words of /proc/cpuinfo.
@@ -42,12 +41,12 @@ def library() -> Any:
     Raises DeviceError if it is missing, of another version or for another processor; UsageError for a forced level that
     this processor lacks.
     """
-    # Two threads would make two types of each structure, and functions take only those of their lib.
     with _loading:
         return _loaded()
 
 
 _loading = threading.Lock()
+_declaring = threading.RLock()  # two types of one structure would not go together
 
 
 @cache
@@ -73,12 +72,36 @@ def load_library(folder: Path, level: str) -> Any:
             f"the CPU's library {path.name} is of version {version}, the program of {expected}",
             way_out=_REINSTALL,
         )
-    declared = parse(text)
-    for name, (result, arguments) in declared.functions.items():
-        function = getattr(loaded, name)
-        function.restype, function.argtypes = result, arguments
-    functions = {name: getattr(loaded, name) for name in declared.functions}
-    return SimpleNamespace(**functions, **declared.constants, **declared.structures, kernels=kernels_of(loaded))
+    return Library(loaded, Declarations(text))
+
+
+class Library:
+    """A loaded library; its functions, constants and structures become attributes as they are first read."""
+
+    def __init__(self, loaded: ctypes.CDLL, declared: Declarations) -> None:
+        self._loaded, self._declared = loaded, declared
+        vars(self).update(declared.constants)
+
+    def __getattr__(self, name: str) -> Any:
+        with _declaring:
+            return vars(self)[name] if name in vars(self) else self._declare(name)
+
+    def _declare(self, name: str) -> Any:
+        signature = self._declared.function(name)
+        if signature is None:
+            found: Any = self._declared.structure(name)
+            if found is None:
+                raise AttributeError(name)
+        else:
+            found = getattr(self._loaded, name)
+            found.restype, found.argtypes = signature
+        vars(self)[name] = found
+        return found
+
+    @cached_property
+    def kernels(self) -> dict[str, int]:
+        """The numbers of its kernels by their names, as in "tiled_full"."""
+        return kernels_of(self)
 
 
 def kernels_of(loaded: Any) -> dict[str, int]:
