@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpumerge_cli.native.library import entries_file
+from gpumerge_cli.native.library import kernel_source
 from gpumerge_cli.patterns import pattern
 
 if TYPE_CHECKING:  # a merge on the CPU imports this module, and needs no formula
@@ -49,7 +49,7 @@ def formulas() -> dict[str, Formula]:
     """The constants and the functions of sizes.cuh, by their names."""
     import ast
 
-    text = (entries_file().parents[1] / "gpu" / "sizes.cuh").read_text("utf-8")
+    text = kernel_source("gpu/sizes.cuh").decode()
     return {
         name: Formula(
             tuple(one.split()[-1] for one in parameters.split(",") if one),
