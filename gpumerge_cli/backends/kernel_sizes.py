@@ -6,8 +6,9 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.native.library import kernel_source
 from gpumerge_cli.patterns import pattern
 
@@ -22,7 +23,8 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 """By the names of their classes in the module ast."""
 
 
-class Formula(NamedTuple):
+@dataclass(frozen=True)
+class Formula:
     """A function of integers, or a constant, which has no parameters."""
 
     parameters: tuple[str, ...]
@@ -34,8 +36,8 @@ class Formula(NamedTuple):
 @lru_cache(maxsize=1024)
 def kernel_size(name: str, *arguments: int) -> int:
     """The constant of this name, or the value of the function. Raises KeyError if there is none."""
-    parameters, expression = formulas()[name]
-    return _value(expression, dict(zip(parameters, arguments, strict=True)))
+    found = formulas()[name]
+    return _value(found.expression, dict(zip(found.parameters, arguments, strict=True)))
 
 
 def whole_vectors(nbytes: int) -> int:

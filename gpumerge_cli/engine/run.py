@@ -32,7 +32,6 @@ from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.output import refuse_inputs
-from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, FileChunk, Plan, even_edges
 from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
     from gpumerge_cli.engine.rank import Answers
     from gpumerge_cli.formats.format import Format
+    from gpumerge_cli.order.joins import Join
 
     JobResult: TypeAlias = MergeReport | CheckReport | Answers
     """CheckReport for a check, Answers for questions about ranks, MergeReport for all other jobs."""
@@ -367,6 +367,7 @@ class _Running:
 def _first_disorder(work: Pass, number: int, format: Format) -> InputError:
     """The error for the first disorder or invalid key in a source of a pass. format: of the first input."""
     from gpumerge_cli.engine.check import disorder_of
+    from gpumerge_cli.order.joins import Join
 
     join = _joining(work, number, work.join, format) if isinstance(work.join, Join) else None
     return disorder_of(work, number, join) or changed_error(work.sources[number].name)

@@ -77,10 +77,10 @@ def load_library(folder: str | Path, level: str) -> Any:
             f"the CPU's library {file} is of version {version}, the program of {expected}",
             way_out=_REINSTALL,
         )
-    return Library(loaded, Declarations(text))
+    return LoadedLibrary(loaded, Declarations(text))
 
 
-class Library:
+class LoadedLibrary:
     """A loaded library; its functions, constants and structures become attributes as they are first read."""
 
     def __init__(self, loaded: ctypes.CDLL, declared: Declarations) -> None:
