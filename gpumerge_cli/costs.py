@@ -150,6 +150,9 @@ class Costs:
         return [storage, ("merging", _MERGING, merging * cores, cores)]
 
 
+_BUILT_IN = Costs()
+
+
 def costs_file() -> str:
     """The file that keeps the user's measured costs."""
     return os.path.join(cache_folder(), "costs.json")
@@ -169,7 +172,7 @@ def load_costs() -> Costs:
             return Costs(**numbers, source=str(found["source"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
-    return Costs()
+    return _BUILT_IN
 
 
 def save_costs(costs: Costs) -> Path:

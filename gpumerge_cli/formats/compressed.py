@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Generator
+from functools import lru_cache
 from typing import IO, Any, Protocol
 
 from gpumerge_cli.buffers import Bytes
@@ -25,6 +26,7 @@ class Writable(Protocol):
         """Take all of the data, and say how many bytes that was."""
 
 
+@lru_cache(maxsize=64)  # each name is asked for ten times
 def compression_of(name: str) -> str:
     """The suffix of the compression of `name`, in lower case; "" if it is not compressed."""
     suffix = os.path.splitext(shown(name))[1].lower()
@@ -37,6 +39,7 @@ def inner_name(name: str) -> str:
     return name[: len(name) - len(compression_of(name))]
 
 
+@lru_cache(maxsize=64)
 def suffix_of(name: str) -> str:
     """The last suffix of a file's name, in lower case, with its dot.
 

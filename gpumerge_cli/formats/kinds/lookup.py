@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,14 @@ _RAW = "raw"
 
 def all_formats() -> tuple[Format, ...]:
     """All formats in the order of their names, then those that others have registered."""
+    _load_all()
+    return tuple(FORMATS[name] for name in format_names())
+
+
+@cache
+def _load_all() -> None:
     for module in FORMAT_MODULES.values():
         import_module(f"{__package__}.{module}")
-    return tuple(FORMATS[name] for name in format_names())
 
 
 def format_names() -> tuple[str, ...]:
@@ -39,10 +45,11 @@ def format_named(name: str) -> Format:
 
 def _loaded(name: str) -> Format | None:
     """The format of that name; None if there is none."""
-    if name == _RAW:
-        import_module(f"{__package__}.{FORMAT_MODULES[_RAW]}")
-    elif name not in FORMATS:
-        all_formats()
+    if name not in FORMATS:
+        if name == _RAW:
+            import_module(f"{__package__}.{FORMAT_MODULES[_RAW]}")
+        else:
+            _load_all()
     return FORMATS.get(name)
 
 
