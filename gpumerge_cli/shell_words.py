@@ -21,7 +21,7 @@ def quoted(word: str) -> str:
 
 
 def _in_quotes(word: str) -> str:
-    """What shlex.quote gives, whose import takes longer than all words."""
+    """`word` as shlex.quote gives it. Importing shlex takes longer than quoting all words."""
     if _PLAIN.fullmatch(word):
         return word
     return "'" + word.replace("'", "'\"'\"'") + "'"
