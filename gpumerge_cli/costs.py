@@ -6,11 +6,15 @@ The built-in constants were measured once; `gpumerge info --measure` takes them 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from gpumerge_cli.cache import cache_folder, read_cached, write_cached
 from gpumerge_cli.dataclass import dataclass, field, field_names
+
+TYPE_CHECKING = False  # see gpumerge_cli
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BACKENDS = ("cpu", "gpu")
 _ADDED = ("written", "mapped", "cpu_sorted_keys", "cpu_sorted_lines", "gpu_sorted_keys", "gpu_sorted_lines")
@@ -146,18 +150,21 @@ class Costs:
         return [storage, ("merging", _MERGING, merging * cores, cores)]
 
 
-def costs_file() -> Path:
+_BUILT_IN = Costs()
+
+
+def costs_file() -> str:
     """The file that keeps the user's measured costs."""
-    return Path(cache_folder()) / "costs.json"
+    return os.path.join(cache_folder(), "costs.json")
 
 
 def load_costs() -> Costs:
     """The costs measured on this machine; the built-in constants if those cannot be read or make no sense."""
-    names = set(field_names(Costs))
     try:
         data = read_cached(costs_file())
         import json
 
+        names = set(field_names(Costs))
         # The built-in constants stand for anything that older versions did not measure.
         found = {name: getattr(Costs, name) for name in _ADDED} | dict(json.loads(data))
         numbers = {name: float(found[name]) for name in names - {"source"}}
@@ -165,14 +172,15 @@ def load_costs() -> Costs:
             return Costs(**numbers, source=str(found["source"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
-    return Costs()
+    return _BUILT_IN
 
 
 def save_costs(costs: Costs) -> Path:
-    """Keep measured costs for `load_costs`. Raises OSError."""
+    """Keep measured costs for `load_costs`. Returns the file. Raises OSError."""
     import json
     from dataclasses import asdict
+    from pathlib import Path
 
-    place = costs_file()
+    place = Path(costs_file())
     write_cached(place, (json.dumps(asdict(costs), indent=2) + "\n").encode())
     return place

@@ -8,8 +8,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from gpumerge_cli.temporary_files import (
     identity,
@@ -21,6 +20,9 @@ from gpumerge_cli.temporary_files import (
     temporary_name,
     unfinished,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class PlacementError(OSError):
@@ -40,12 +42,12 @@ class Replacement:
     """
 
     def __init__(self, name: str | Path, mode: int = 0o666) -> None:
-        self.place = Path(os.path.realpath(name))
+        self.place = os.path.realpath(name)
         self.temporary = temporary_name(self.place)
         self.descriptor = -1
         self.in_place = False
         self._foreign = False  # the place holds another program's file, in spite of the rename
-        self._kept: Path | None = None
+        self._kept: str | None = None
         self._watch = -1  # holds the identity of a file that may be taken back: a file that is gone may pass it on
         self._returns = False  # what was there can be put there again
         self._settled = False
@@ -174,7 +176,7 @@ class Replacement:
 
     def sync_name(self) -> None:
         """Force the name of a file that is in its place to storage. Raises OSError."""
-        descriptor = os.open(self.place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(os.path.dirname(self.place), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
         finally:
@@ -247,7 +249,7 @@ def replacing(name: str | Path, mode: int = 0o666, *, durable: bool = False) -> 
         made.abort()
 
 
-def _status_of(place: Path) -> os.stat_result | None:
+def _status_of(place: str) -> os.stat_result | None:
     """The status of the file to be replaced, None if there is none. Raises OSError for what must not be replaced."""
     try:
         status = os.stat(place)
@@ -276,7 +278,7 @@ def _be_like(descriptor: int, before: os.stat_result) -> None:
     os.fchmod(descriptor, mode)  # after fchown, which takes these bits away
 
 
-def check_name(path: Path, descriptor: int) -> None:
+def check_name(path: str | Path, descriptor: int) -> None:
     """Raise PlacementError if the name is not that of the open file."""
     if identity_of(path) != identity(os.fstat(descriptor)):
         raise PlacementError(f"another program replaced {path} while it was written", "run again")

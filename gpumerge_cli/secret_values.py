@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.units import in_short, visible
 from gpumerge_cli.urls import is_url, shown
 
@@ -15,7 +16,7 @@ _LONG = 6
 """A value of at least so many characters is replaced within words, too."""
 _COMMON = ("/", "/tmp", "/var/tmp", "/dev/shm")
 _TEMPORARY = ".gpumerge-"
-_FIELDS_AND_GLOBS = re.compile(r"\{\w*\}|[*?\[\]]+")
+_FIELDS_AND_GLOBS = pattern(r"\{\w*\}|[*?\[\]]+")
 
 _forms: dict[str, str] = {}
 """Regular expressions of texts that show a value, by the text, and the words of the command line, which stay."""

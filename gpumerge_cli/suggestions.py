@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.units import quoted_value
 
-_AHEAD = re.compile(r"^(?:-+|[A-Z]+_)")
+_AHEAD = pattern(r"^(?:-+|[A-Z]+_)")
 _SHORT = 4
 _ALIKE, _ALIKE_IF_SHORT = 0.7, 0.6
 """The least ratio of difflib for similar names. In a short name one wrong letter weighs more: nyp is 0.67 like npy."""

@@ -10,27 +10,31 @@ import contextlib
 import errno
 import fcntl
 import os
-import re
 import time
 from collections.abc import Iterable
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpumerge_cli.patterns import pattern
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _TEMPORARY = ".gpumerge-"
 _TOKEN = 6  # bytes
 _LOCKED_BY_OTHERS = 1.0  # seconds; who only looks whether a file is locked holds it for microseconds
-_HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * _TOKEN}}}")
+_HEXADECIMAL = pattern(f"[0-9a-f]{{{2 * _TOKEN}}}")
 
 Identity = tuple[int, int]
 """The device and the number of a file, which no other file has as long as it is open or has a name."""
 
-unfinished: dict[Path, Identity | None] = {}
+unfinished: dict[str, Identity | None] = {}
 """Temporary files that are neither committed nor aborted, or that could not be removed; None: not made yet."""
 
-swept: set[Path] = set()
+swept: set[str] = set()
 """Places that `remove_leftovers` has handled, and that no replacement was put into since."""
 
 
-def remove_temporaries() -> list[tuple[Path, str]]:
+def remove_temporaries() -> list[tuple[str, str]]:
     """Remove the temporary files of all unfinished replacements. The program calls it as it ends.
 
     Returns those that stay, because they cannot be removed, with the reasons.
@@ -44,7 +48,7 @@ def remove_temporaries() -> list[tuple[Path, str]]:
     return left
 
 
-def remove_temporary(path: Path) -> str | None:
+def remove_temporary(path: str) -> str | None:
     """Remove a temporary file, unless its name is another file's by now. The reason if it cannot be removed."""
     if path not in unfinished:
         return None
@@ -65,7 +69,7 @@ def identity(status: os.stat_result) -> Identity:
     return status.st_dev, status.st_ino
 
 
-def identity_of(path: Path) -> Identity | None:
+def identity_of(path: str | Path) -> Identity | None:
     """The identity of what has this name, which may be a link; None if nothing has."""
     try:
         return identity(os.lstat(path))
@@ -73,17 +77,18 @@ def identity_of(path: Path) -> Identity | None:
         return None
 
 
-def temporary_name(place: Path) -> Path:
+def temporary_name(place: str) -> str:
     """A new name for a temporary file beside `place`."""
-    return place.with_name(_prefix(place) + os.urandom(_TOKEN).hex())
+    folder, name = os.path.split(place)
+    return os.path.join(folder, _prefix(name) + os.urandom(_TOKEN).hex())
 
 
-def _prefix(place: Path) -> str:
-    """The start of the names of temporary files for `place`. File systems limit the bytes of names."""
-    return f".{os.fsdecode(os.fsencode(place.name)[:200])}{_TEMPORARY}"
+def _prefix(name: str) -> str:
+    """The start of the names of temporary files for a file. File systems limit the bytes of names."""
+    return f".{os.fsdecode(os.fsencode(name)[:200])}{_TEMPORARY}"
 
 
-def make_locked(path: Path, mode: int) -> int:
+def make_locked(path: str, mode: int) -> int:
     """The descriptor of a new file, locked as long as this process lives: later runs remove what is not.
 
     One that begins at the same moment may come between making and locking it: then it is made again.
@@ -119,16 +124,17 @@ def remove_leftovers(names: Iterable[str | Path]) -> None:
 
     Each replacement would do the same for its own place; here each folder is read once for all of them.
     """
-    places = {Path(os.path.realpath(name)) for name in names}
+    places = {os.path.realpath(name) for name in names}
     remove_left(places)
     swept.update(places)
 
 
-def remove_left(places: Iterable[Path]) -> None:
+def remove_left(places: Iterable[str]) -> None:
     """Remove the temporary files of killed runs on these places: those that no process holds locked."""
-    folders: dict[Path, set[str]] = {}
+    folders: dict[str, set[str]] = {}
     for place in places:
-        folders.setdefault(place.parent, set()).add(_prefix(place))
+        folder, name = os.path.split(place)
+        folders.setdefault(folder, set()).add(_prefix(name))
     for folder, prefixes in folders.items():
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:

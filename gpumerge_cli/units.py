@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.urls import redacted
 
 TYPE_CHECKING = False  # see gpumerge_cli
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 _BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _LONGEST_VALUE = 80  # characters
-_LARGE_EXPONENT = re.compile(r"e[+-]?\d{4,}", re.IGNORECASE)
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b|)\s*", re.IGNORECASE)
+_LARGE_EXPONENT = pattern(r"e[+-]?\d{4,}", re.IGNORECASE)
+_SIZE = pattern(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b|)\s*", re.IGNORECASE)
 
 
 def parse_size(text: str, option: str) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from gpumerge_cli.patterns import pattern
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_WITHIN_TEXT = re.compile(r"""[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]*""")
+_SCHEME = pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_WITHIN_TEXT = pattern(r"""[A-Za-z][A-Za-z0-9+.-]*://[^\s'"<>]*""")
 _FRAGMENTS = ("http", "https")
 
 

@@ -15,8 +15,8 @@ PACKAGE = Path(__file__).parent.parent / "gpumerge_cli"
 # 0 words, 1 things, 2 motion, 3 uses, 4 door.
 LAYERS = {
     "buffers": 0, "cache": 0, "compiling": 0, "corank": 0, "costs": 0, "dataclass": 0, "errors": 0, "extents": 0,
-    "json_text": 0, "launch": 0, "line_file": 0, "measure": 0, "order": 0, "replacement": 0, "secret_values": 0,
-    "shell_words": 0, "suggestions": 0, "temporary_files": 0, "trust": 0, "units": 0, "urls": 0,
+    "json_text": 0, "launch": 0, "line_file": 0, "measure": 0, "order": 0, "patterns": 0, "replacement": 0,
+    "secret_values": 0, "shell_words": 0, "suggestions": 0, "temporary_files": 0, "trust": 0, "units": 0, "urls": 0,
     "native": 1, "backends": 1, "formats": 1, "results": 1,
     "plan": 2, "engine": 2, "cluster": 2,
     "arrays": 3, "batch": 3, "compare": 3, "explain": 3, "report": 3,

@@ -75,7 +75,7 @@ def test_a_signal_that_comes_with_the_rename_finds_the_file_in_place(
 def test_a_file_that_others_removed_under_its_temporary_name_is_not_taken_for_the_one_in_place(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("old")
     made = Replacement(tmp_path / "out")
-    made.temporary.unlink()
+    os.unlink(made.temporary)
     with pytest.raises(PlacementError):
         made.commit(keep=True)
     assert made.take_back()
@@ -101,7 +101,7 @@ def test_a_folder_is_read_once_for_many_places(tmp_path: Path, monkeypatch: pyte
     places = [tmp_path / f"out{number}" for number in range(3)]
     remove_leftovers(places)
     made = [Replacement(place) for place in places]
-    assert read == [tmp_path]
+    assert read == [str(tmp_path)]
     assert not any(path.exists() for path in left)
     assert other.exists()
     for one in made:
@@ -127,7 +127,7 @@ FOREIGN = b"of another program"
 
 def _swap(made: Replacement) -> None:
     os.unlink(made.temporary)
-    made.temporary.write_bytes(FOREIGN)
+    Path(made.temporary).write_bytes(FOREIGN)
 
 
 @pytest.mark.parametrize("there", [None, b"old"])
@@ -141,7 +141,7 @@ def test_a_temporary_file_that_was_swapped_does_not_take_the_place(tmp_path: Pat
         made.commit()
     assert not made.abort()
     remove_temporaries()
-    assert made.temporary.read_bytes() == FOREIGN
+    assert Path(made.temporary).read_bytes() == FOREIGN
     assert (place.read_bytes() if place.exists() else None) == there
 
 

@@ -6,14 +6,16 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from gpumerge_cli.native.library import entries_file
+from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.native.library import kernel_source
+from gpumerge_cli.patterns import pattern
 
 if TYPE_CHECKING:  # a merge on the CPU imports this module, and needs no formula
     import ast
 
-_DEFINED = re.compile(r"^(?:__device__ )?constexpr int (\w+)(?:\((.*?)\) \{ return (.*); \}| = (.*?);)", re.MULTILINE)
+_DEFINED = pattern(r"^(?:__device__ )?constexpr int (\w+)(?:\((.*?)\) \{ return (.*); \}| = (.*?);)", re.MULTILINE)
 # No number is negative, so Python's division rounds as C++'s does.
 _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.floordiv
@@ -21,7 +23,8 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 """By the names of their classes in the module ast."""
 
 
-class Formula(NamedTuple):
+@dataclass(frozen=True)
+class Formula:
     """A function of integers, or a constant, which has no parameters."""
 
     parameters: tuple[str, ...]
@@ -33,8 +36,8 @@ class Formula(NamedTuple):
 @lru_cache(maxsize=1024)
 def kernel_size(name: str, *arguments: int) -> int:
     """The constant of this name, or the value of the function. Raises KeyError if there is none."""
-    parameters, expression = formulas()[name]
-    return _value(expression, dict(zip(parameters, arguments, strict=True)))
+    found = formulas()[name]
+    return _value(found.expression, dict(zip(found.parameters, arguments, strict=True)))
 
 
 def whole_vectors(nbytes: int) -> int:
@@ -48,7 +51,7 @@ def formulas() -> dict[str, Formula]:
     """The constants and the functions of sizes.cuh, by their names."""
     import ast
 
-    text = (entries_file().parents[1] / "gpu" / "sizes.cuh").read_text("utf-8")
+    text = kernel_source("gpu/sizes.cuh").decode()
     return {
         name: Formula(
             tuple(one.split()[-1] for one in parameters.split(",") if one),

@@ -30,6 +30,7 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import GpumergeError, InputError, UsageError
 from gpumerge_cli.formats.foreign import JSON
 from gpumerge_cli.order.key_kinds import LETTERS, TYPED_WORDS
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.suggestions import did_you_mean_column
 from gpumerge_cli.units import quoted_value
 from gpumerge_cli.urls import is_url, shown
@@ -37,15 +38,15 @@ from gpumerge_cli.urls import is_url, shown
 if TYPE_CHECKING:
     from gpumerge_cli.formats.items import Items
 
-_COLUMN_NUMBER = re.compile(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
-_KEY_NUMBER = re.compile(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)
-FIELD_NUMBER = re.compile(rf"([0-9]+)(?::({SYMBOLS}))?", re.ASCII)
-_VALID = re.compile(SYMBOLS)
+_COLUMN_NUMBER = pattern(rf"([0-9]+):([{LETTERS}]*)", re.ASCII)
+_KEY_NUMBER = pattern(rf"([0-9]+)(?::?([{LETTERS}]*))?", re.ASCII)
+FIELD_NUMBER = pattern(rf"([0-9]+)(?::({SYMBOLS}))?", re.ASCII)
+_VALID = pattern(SYMBOLS)
 _OF_SORT = ("-k", "--field")
 """Options whose commands take the number of header lines; join has a flag for one line."""
-_NEEDS_QUOTES = re.compile(r"[\s,;|:'\"]")
+_NEEDS_QUOTES = pattern(r"[\s,;|:'\"]")
 """Finds what keeps a field's name from being plain in a message."""
-_LIKE_JSON = re.compile(r"""\s*(\[|(\[\s*)?\{\s*(".*)?)""", re.DOTALL)
+_LIKE_JSON = pattern(r"""\s*(\[|(\[\s*)?\{\s*(".*)?)""", re.DOTALL)
 """Matches the first field of JSON that is read as CSV."""
 _SEPARATORS = {"\t": r"'\t'", ";": "';'", "|": "'|'"}
 """Separators other than a comma, as a shell takes them behind -t."""

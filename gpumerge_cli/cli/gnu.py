@@ -82,7 +82,7 @@ def parse_sort(
         elif word.option.name in ENDING:
             return SortCommand(mode=cast(Mode, word.option.name))
         else:
-            reading.take(*word)
+            reading.take(word.option, word.value, word.written)
             reading.end_options()
     return reading.command(settings)
 
@@ -92,7 +92,7 @@ def sort_command(option_values: Sequence[OptionValue], files: Sequence[str], set
     named = any(gives_columns(one.option.name, one.value) for one in option_values if one.option.name in COLUMN_OPTIONS)
     reading = _Reading(named=named, files=[*files])
     for one in option_values:
-        reading.take(*one)
+        reading.take(one.option, one.value, one.written)
     return reading.command(settings)
 
 

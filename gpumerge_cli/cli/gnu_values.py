@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.rules import LONGEST_SEPARATOR
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.suggestions import did_you_mean
 from gpumerge_cli.units import quoted_value
 
@@ -18,8 +19,8 @@ SATURATED = 1 << 62
 """The number that stands for any greater field or character, so that compiled code can still add one."""
 
 _Word = TypeVar("_Word")
-_WHOLE = re.compile(NUMBER, re.ASCII)
-_SIZE = re.compile(rf"({NUMBER})([bEgGkKmMPtTYZ%]?)|([EgGkKmMPtTYZ])", re.ASCII)
+_WHOLE = pattern(NUMBER, re.ASCII)
+_SIZE = pattern(rf"({NUMBER})([bEgGkKmMPtTYZ%]?)|([EgGkKmMPtTYZ])", re.ASCII)
 _LARGEST_SIZE = (1 << 64) - 1
 _STANDARD_STREAMS = 3
 

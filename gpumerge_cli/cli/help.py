@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 
 from gpumerge_cli.cli.options.commands import COMMANDS, command
 from gpumerge_cli.cli.options.model import GROUPS, Command, Option
 
-_NARROWEST, _TWO_COLUMNS, _WIDEST = 40, 70, 120
+_NARROWEST, _TWO_COLUMNS, _USUAL_WIDTH, _WIDEST = 40, 70, 80, 120
 _INDENT = 8
 """The column at which the text of options begins in a terminal too narrow for two columns."""
 _COLUMN = 30
@@ -27,12 +29,20 @@ def wanted_help(arguments: Sequence[str]) -> str | None:
 
 def help_text(name: str, width: int | None = None) -> str:
     """The help of a command, or of gpumerge itself for "". width: columns; those of the terminal by default."""
-    if width is None:
-        import shutil
-
-        width = shutil.get_terminal_size().columns
-    width = max(_NARROWEST, min(width, _WIDEST))
+    width = max(_NARROWEST, min(_terminal_width() if width is None else width, _WIDEST))
     return "\n".join(_lines(command(name), width)) + "\n"
+
+
+def _terminal_width() -> int:
+    """The columns of the terminal, as shutil.get_terminal_size gives them; importing shutil loads all compressions."""
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named):
+        return int(named)
+    try:
+        out = -1 if sys.__stdout__ is None else sys.__stdout__.fileno()
+        return os.get_terminal_size(out).columns or _USUAL_WIDTH
+    except (ValueError, OSError):  # closed, or not a terminal
+        return _USUAL_WIDTH
 
 
 def version_text() -> str:

@@ -15,21 +15,22 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.key_kinds import KINDS, LETTERS, TYPED_WORDS
 from gpumerge_cli.order.rules import NEWLINE, NUL, LineKey, LineOrder
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.suggestions import did_you_mean
 from gpumerge_cli.units import quoted_value
 
 _POSITION = rf"({NUMBER})(?:\.({NUMBER}))?([{LETTERS}]*)"
-WHOLE_KEY = re.compile(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
-_OBSOLETE_START = re.compile(rf"\+{_POSITION}", re.ASCII)
-_OBSOLETE_END = re.compile(rf"-{_POSITION}", re.ASCII)
+WHOLE_KEY = pattern(rf"{_POSITION}(?:,{_POSITION})?", re.ASCII)
+_OBSOLETE_START = pattern(rf"\+{_POSITION}", re.ASCII)
+_OBSOLETE_END = pattern(rf"-{_POSITION}", re.ASCII)
 SYMBOLS = rf"(?:{'|'.join(TYPED_WORDS)})(?:,r)?|[{LETTERS}]*"
 """The pattern of the options behind the colon of a column: the word of a typed kind, alone or with r; or letters."""
-_TYPED_KEY = re.compile(rf"(.*):((?:{'|'.join(TYPED_WORDS)})(?:,[br]+)?)", re.DOTALL)
-_TYPED_WORD = re.compile(rf".*:(?:{'|'.join(TYPED_WORDS)})", re.DOTALL)
-_FLAGS = re.compile("[br]+")
-_OTHER_KIND = re.compile(r".*?:([A-Za-z][A-Za-z-]+(?:,.*)?)", re.DOTALL)
+_TYPED_KEY = pattern(rf"(.*):((?:{'|'.join(TYPED_WORDS)})(?:,[br]+)?)", re.DOTALL)
+_TYPED_WORD = pattern(rf".*:(?:{'|'.join(TYPED_WORDS)})", re.DOTALL)
+_FLAGS = pattern("[br]+")
+_OTHER_KIND = pattern(r".*?:([A-Za-z][A-Za-z-]+(?:,.*)?)", re.DOTALL)
 _ONE_KIND = rf"{'|'.join(TYPED_WORDS)}|[{LETTERS}]+"
-_TWO_KINDS = re.compile(rf"(.*?):({_ONE_KIND})[:,]({_ONE_KIND})(?:,[br]+)?", re.DOTALL)
+_TWO_KINDS = pattern(rf"(.*?):({_ONE_KIND})[:,]({_ONE_KIND})(?:,[br]+)?", re.DOTALL)
 _SORT_WORDS = {kind.word: kind.symbol for kind in sorted(KINDS, key=lambda kind: kind.word) if kind.word}
 _ALONE = {kind.symbol for kind in KINDS if kind.alone}
 _TOGETHER = {"d", "i"} | {kind.letter for kind in KINDS if not kind.alone}

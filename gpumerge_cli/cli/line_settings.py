@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
@@ -11,6 +10,7 @@ from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.groups import OrderOptions
 from gpumerge_cli.cli.options.typed import JoinOptions, PathOptions
 from gpumerge_cli.cli.values import defaults_of
+from gpumerge_cli.patterns import pattern
 
 _Options = TypeVar("_Options", bound=OrderOptions | JoinOptions)
 
@@ -30,7 +30,7 @@ OF_KINDS = ("nulls", "null_values", "invalid", "thousands", "decimal", "zone", "
 _OF_COLUMNS = ("quotes",)
 """The parameters that apply only to formats with columns."""
 
-_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+_NUMBER = pattern(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def without_line_settings(options: _Options, files: Sequence[str]) -> _Options:

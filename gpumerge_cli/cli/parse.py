@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.units import quoted_value
 
-_COUNT = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2})|([kmgt]))?|(\d+)\s*(?:\^|\*\*)\s*(\d{1,2})", re.IGNORECASE)
+_COUNT = pattern(r"(\d+(?:\.\d+)?)(?:e(\d{1,2})|([kmgt]))?|(\d+)\s*(?:\^|\*\*)\s*(\d{1,2})", re.IGNORECASE)
 _MOST_DIGITS = 1000  # Python itself reads a few thousand
 _SCALES = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 

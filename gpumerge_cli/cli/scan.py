@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.options.commands import COMMANDS
 from gpumerge_cli.cli.options.model import Command, Option, WrittenValue
 from gpumerge_cli.cli.values import OptionValue, read_values, unknown_option
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.units import quoted_value
 
@@ -29,7 +30,8 @@ _WITH_BEGINNINGS = (_GNU, "join")
 """Commands in which a beginning is unique if it is among the names that coreutils has."""
 
 
-class Operand(NamedTuple):
+@dataclass(frozen=True)
+class Operand:
     """A word that is not an option."""
 
     text: str

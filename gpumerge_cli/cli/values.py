@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.conflicts import check_conflicts
 from gpumerge_cli.cli.gnu_values import parse_numbers, parse_open_files, parse_sort_size, parse_whole
 from gpumerge_cli.cli.options.model import Command, Option, Value, WrittenValue
 from gpumerge_cli.cli.options.typed import OPTION_TYPES
+from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.suggestions import did_you_mean, nearest
 from gpumerge_cli.units import quoted_value
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from gpumerge_cli.cli.settings import Settings
 
 
-class OptionValue(NamedTuple):
+@dataclass(frozen=True)
+class OptionValue:
     """An option with one value."""
 
     option: Option
@@ -37,7 +39,7 @@ def read_values(
     """
     taken = TakenValues()
     for one in option_values:
-        taken.take(*one)
+        taken.take(one.option, one.value, one.written)
     given = {*taken.values, *(argument.parameter for argument in row.arguments if files)}
     for option, values in () if settings is None else settings.others(row.name, given):
         for value in values:

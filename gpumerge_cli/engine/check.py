@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from gpumerge_cli import __version__
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.clock import Clock
-from gpumerge_cli.engine.disorder import JoinContext, disorder_error
 from gpumerge_cli.engine.executor import Executor, JobTeam, run_pass
 from gpumerge_cli.engine.faults import fault_error
 from gpumerge_cli.engine.headers import lines_of_header, same_headers
@@ -41,6 +40,7 @@ from gpumerge_cli.urls import is_url
 if TYPE_CHECKING:
     from typing import Literal
 
+    from gpumerge_cli.engine.disorder import JoinContext
     from gpumerge_cli.engine.header_union import HeaderLine
     from gpumerge_cli.formats.items import Items
 
@@ -282,6 +282,8 @@ class DisorderSearch:
             return fault
         unique = not self.job.operation.equals.keeps_all
         named = self.job.operation.name != "compare"
+        from gpumerge_cli.engine.disorder import disorder_error  # which loads more, for messages alone
+
         return disorder_error(source, offset, order, partial(self._first_in, source), unique=unique, others=others,
                               join=join, named=named)  # fmt: skip
 

@@ -8,8 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
+from gpumerge_cli.buffers import uncleared
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.beginnings import LOOKED_AT, wide_text
 from gpumerge_cli.formats.kinds.lookup import torn_way_out
@@ -223,7 +222,7 @@ def sampled_items(source: Source, order: Order) -> list[list[bytes]]:
 
 def _items(source: Source, start: int, order: Order) -> list[bytes]:
     """Whole items from `start` on. They are read at once, since a read of a store is a request."""
-    sample = np.empty(min(_STRETCH, source.size - start), np.uint8)
+    sample = uncleared(min(_STRETCH, source.size - start))
     source.read_into(start, sample)
     data, size = sample.tobytes(), order.item_bytes
     if order.end:

@@ -6,7 +6,7 @@ its parts. It is frozen, and pickles.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from gpumerge_cli.dataclass import dataclass, field
 from gpumerge_cli.formats.items import Items
@@ -14,9 +14,11 @@ from gpumerge_cli.formats.tables.settings import GroupSize
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.differences import Diff, DiffRequest
 from gpumerge_cli.order.equals import Equals, Margin
-from gpumerge_cli.order.record_joins import JoinRules
-from gpumerge_cli.order.row_joins import JoinRequest
 from gpumerge_cli.urls import shown
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.record_joins import JoinRules
+    from gpumerge_cli.order.row_joins import JoinRequest
 
 OperationKind = Literal["merge", "sort", "check", "rank"]
 OPERATION_KINDS: tuple[OperationKind, ...] = get_args(OperationKind)

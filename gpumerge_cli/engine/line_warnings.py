@@ -22,6 +22,7 @@ from gpumerge_cli.order.rules import LineKey, LineOrder
 _LONG_SAMPLE = 1 << 16
 _SHOWN = 40
 _EXPONENT = rb"\s*-?[0-9]*\.?[0-9]+[eE][+-][0-9]+"
+_END_OF_EXPONENT = rb"[0-9][eE][+-][0-9]"
 
 
 def warn_about_lines(sources: Sequence[Source], order: Order, items: Items, format: Format) -> None:
@@ -94,7 +95,10 @@ def exponent_warning(source: LineSource, start: bytes, order: Order) -> str:
         return ""
     from gpumerge_cli.native.comparison import key_bounds  # only here: the library is not loaded without need
 
-    for line in _samples(source, start, order.end):
+    lines = list(_samples(source, start, order.end))
+    if not re.search(_END_OF_EXPONENT, order.end.join(lines)):  # few files go on to their keys, which take longer
+        return ""
+    for line in lines:
         for number in numeric:
             begin, end = key_bounds(order, number, line)
             if re.match(_EXPONENT, line[begin:end]):

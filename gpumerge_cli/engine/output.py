@@ -42,8 +42,6 @@ _MOST_AHEAD = 8  # 8 processes bring as many pages into memory as 16 do
 _SHARE = 4  # of the memory that is available
 COUNTS = Layout(format_named("raw"), Items("raw"), dtype=ItemType("u", 8))
 """The layout of a file of counts."""
-CHANGES = Layout(format_named("text"), Items("text"))
-"""The layout of a file of changed columns."""
 _COUNT_BYTES = 8
 
 
@@ -124,7 +122,8 @@ class Output:
                     ChangesWriter,
                 )
 
-                changes = open_sink(join.changes, CHANGES, None, None, head=HEADER, most=inputs.nbytes)
+                layout = Layout(format_named("text"), Items("text"))
+                changes = open_sink(join.changes, layout, None, None, head=HEADER, most=inputs.nbytes)
                 self._all.append(changes)
                 columns = inputs.written.changes or ChangedColumns(join, inputs).rows
                 self._changes = ChangesWriter(self.sinks, changes, columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.engine.inputs import Inputs
@@ -14,12 +14,12 @@ from gpumerge_cli.engine.reading_progress import Advance, OnStage
 from gpumerge_cli.engine.writers import NullWriter, ResultWriter
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.ranges import RangedSource
-from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.record_joins import JoinRules
-from gpumerge_cli.order.row_joins import JoinRequest
 from gpumerge_cli.plan import Chunk, Planner
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.record_joins import JoinRules
 
 Action = Literal["merge", "heads", "sort", "select", "whole", "first seen", "check", "values", "unpack"]
 """merge: of sources in order, by ranges. heads: by the next lines of sources in any order. sort: of a range to a run.
@@ -78,9 +78,7 @@ class Pass:
     @property
     def join(self) -> JoinRules | None:
         """See Operation."""
-        join = self.job.operation.join
-        assert not isinstance(join, JoinRequest | DiffRequest), "inputs are opened"
-        return join
+        return cast("JoinRules | None", self.job.operation.join)  # requests became rules as inputs were opened
 
     @property
     def check(self) -> bool:

@@ -61,8 +61,8 @@ def keep_no_freed_memory() -> None:
 
 def peak_memory() -> int:
     """The most bytes of memory the process has held so far."""
-    with suppress(OSError, ValueError, StopIteration), open("/proc/self/status") as file:
-        return 1024 * int(next(line.split()[1] for line in file if line.startswith("VmHWM:")))
+    with suppress(OSError, ValueError, IndexError), open("/proc/self/status", "rb", buffering=0) as file:
+        return 1024 * int(file.read().partition(b"VmHWM:")[2].split(maxsplit=1)[0])
     # This may be what a large parent held when it forked.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 

@@ -17,10 +17,10 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.launch import SortRequest
 from gpumerge_cli.order.differences import DiffRequest
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.row_joins import JoinRequest
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.row_selection import RowSieve
+    from gpumerge_cli.order.row_joins import JoinRequest
 
 
 def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
@@ -46,9 +46,18 @@ def purpose_of(job: Job, *, by_ranges: bool = False) -> Purpose:
         most=_most_items(operation),
         sift=None if sieve is None else sieve.sift,
         output=TableSettings(job.output.compression, job.output.level, job.output.group),
-        join=operation.join if isinstance(operation.join, JoinRequest) else None,
+        join=_join_of(operation),
         diff=operation.join if isinstance(operation.join, DiffRequest) else None,
     )
+
+
+def _join_of(operation: Operation) -> JoinRequest | None:
+    """The join for which a format makes items; None for other operations."""
+    if operation.join is None:
+        return None
+    from gpumerge_cli.order.row_joins import JoinRequest  # not on the way of a merge
+
+    return operation.join if isinstance(operation.join, JoinRequest) else None
 
 
 def _sieve_of(operation: Operation) -> RowSieve | None:

@@ -32,16 +32,17 @@ from gpumerge_cli.errors import DeviceMemoryError, InputError, UsageError
 from gpumerge_cli.formats.input import changed_error
 from gpumerge_cli.formats.line_source import LineSource
 from gpumerge_cli.formats.output import refuse_inputs
-from gpumerge_cli.order.joins import Join
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, FileChunk, Plan, even_edges
 from gpumerge_cli.results.run import CheckReport, InputFile, MergeReport
 from gpumerge_cli.shell_words import quoted
+from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from gpumerge_cli.engine.disorder import JoinContext
     from gpumerge_cli.engine.rank import Answers
     from gpumerge_cli.formats.format import Format
+    from gpumerge_cli.order.joins import Join
 
     JobResult: TypeAlias = MergeReport | CheckReport | Answers
     """CheckReport for a check, Answers for questions about ranks, MergeReport for all other jobs."""
@@ -120,6 +121,7 @@ def _run_to_output(
             advance,
             resources=job.resources,
             outputs=(*names, *side_files(job)),
+            outputs_next=_opens_output_next(job),
             alike=not job.operation.takes_others,
             copier=executor.copier(job, names[0]),
             purpose=purpose_of(job, by_ranges=executor.by_ranges),
@@ -145,6 +147,13 @@ def _run_to_output(
             output.abort()
             raise
         return make_report(asked, team, inputs, output, outcome, clock, [part.lengths for part in parts])
+
+
+def _opens_output_next(job: Job) -> bool:
+    """Whether nothing is searched or read between opening the inputs and the output."""
+    operation = job.operation
+    cuts = operation.ranks is not None or operation.keys is not None or job.output.parts is not None
+    return not cuts and operation.join is None and operation.margin is None and not is_url(job.output.name)
 
 
 def _check_before_opening(job: Job) -> None:
@@ -360,6 +369,7 @@ class _Running:
 def _first_disorder(work: Pass, number: int, format: Format) -> InputError:
     """The error for the first disorder or invalid key in a source of a pass. format: of the first input."""
     from gpumerge_cli.engine.check import disorder_of
+    from gpumerge_cli.order.joins import Join
 
     join = _joining(work, number, work.join, format) if isinstance(work.join, Join) else None
     return disorder_of(work, number, join) or changed_error(work.sources[number].name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import STDIO
@@ -114,6 +115,10 @@ def kind_of_file(name: str) -> tuple[str, str] | None:
 
 def _kind(start: bytes, name: str, *, plain: bool) -> tuple[str, str] | None:
     """(the kind of data that begin so, the way out); None for text."""
+    of_ours = (*(codec.begins for codec in CODECS.values()), *(one.begins for one in FORMATS.values()))
+    known = (*of_ours, *(foreign.begins for foreign in FOREIGN_FORMATS))
+    if _any_of(tuple(filter(None, known))).match(start) is None:
+        return None
     for codec in CODECS.values():
         if _begins(start, codec.begins):
             own = CODECS.get(compression_of(name))
@@ -128,6 +133,12 @@ def _kind(start: bytes, name: str, *, plain: bool) -> tuple[str, str] | None:
         if _begins(start, foreign.begins):
             return foreign.name, foreign.way_out_for(name)
     return None
+
+
+@lru_cache(maxsize=4)
+def _any_of(patterns: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    """One pattern for all of these, since most files begin as none of them."""
+    return re.compile(b"|".join(b"(?:%b)" % one for one in patterns), re.DOTALL)
 
 
 def _begins(start: bytes, pattern: bytes) -> bool:

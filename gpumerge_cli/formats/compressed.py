@@ -6,14 +6,16 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Generator
+from functools import lru_cache
 from typing import IO, Any, Protocol
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import GpumergeError, InputError, OutputError, UsageError, input_error
 from gpumerge_cli.formats.codecs import CODECS, COLUMN_COMPRESSIONS, COMPRESSIONS, UNCOMPRESSED, Codec, Reader
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.urls import shown
 
-_ROTATED = re.compile(r"(?<=\.log)[.-][0-9][0-9._-]*\Z", re.IGNORECASE)
+_ROTATED = pattern(r"(?<=\.log)[.-][0-9][0-9._-]*\Z", re.IGNORECASE)
 """A number or a date behind the suffix of a log, as in app.log.12 and app.log-20240103."""
 
 
@@ -24,6 +26,7 @@ class Writable(Protocol):
         """Take all of the data, and say how many bytes that was."""
 
 
+@lru_cache(maxsize=64)  # each name is asked for ten times
 def compression_of(name: str) -> str:
     """The suffix of the compression of `name`, in lower case; "" if it is not compressed."""
     suffix = os.path.splitext(shown(name))[1].lower()
@@ -36,6 +39,7 @@ def inner_name(name: str) -> str:
     return name[: len(name) - len(compression_of(name))]
 
 
+@lru_cache(maxsize=64)
 def suffix_of(name: str) -> str:
     """The last suffix of a file's name, in lower case, with its dot.
 

@@ -9,7 +9,8 @@ from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import InputError, UsageError
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import suffix_of
-from gpumerge_cli.formats.format import FORMATS, Format, Layout, Purpose
+from gpumerge_cli.formats.format import Format, Layout, Purpose
+from gpumerge_cli.formats.kinds.lookup import all_formats
 
 if TYPE_CHECKING:
     from gpumerge_cli.formats.base import Sink
@@ -44,8 +45,8 @@ def converted(name: str, layout: Layout, items: OutputItems, purpose: Purpose) -
 
     layout: of the first input. Reads the items. Raises InputError for items that are no rows, UsageError for a cluster.
     """
-    other = _other_format(name, layout)
-    if other is None or not layout.format.gives_rows:
+    other = _other_format(name, layout) if layout.format.gives_rows else None
+    if other is None:
         return None
     if layout.purpose.by_ranges:
         what = f"a cluster makes no {other.word} of {layout.format.word}"
@@ -68,5 +69,7 @@ def _other_format(name: str, layout: Layout) -> Format | None:
     if name == STDIO:
         return None
     suffix = suffix_of(name)
-    found = next((one for one in FORMATS.values() if suffix in one.suffixes or suffix in one.tables), None)
+    if layout.format.holds != "lines" and suffix in layout.format.suffixes:
+        return None
+    found = next((one for one in all_formats() if suffix in one.suffixes or suffix in one.tables), None)
     return found if found is not None and found.takes_rows and found is not layout.format else None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from itertools import count
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.patterns import pattern
 from gpumerge_cli.urls import is_url
 
 
@@ -55,7 +55,7 @@ _ARROW = "convert it first, for example with pyarrow's write_csv"
 _NUMPY = "save its array with numpy.save first"
 
 _CONTROL = rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"
-CONTROL = re.compile(_CONTROL)
+CONTROL = pattern(_CONTROL)
 """A byte that lines of text do not hold."""
 
 JSON = Foreign(

@@ -374,7 +374,7 @@ class PreparedSources:
 
 
 FORMATS: dict[str, Format] = {}
-"""By name. Import it from formats.kinds, which has all of them registered."""
+"""By name: those that formats.kinds.lookup has loaded."""
 
 
 def register_format(format: Format) -> None:

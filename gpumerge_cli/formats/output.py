@@ -8,7 +8,6 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.formats.stored_output import StoredOutput
 
 
-def remove_unfinished() -> list[tuple[Path, str]]:
+def remove_unfinished() -> list[tuple[str, str]]:
     """Remove the temporary files of all unfinished outputs. The program calls it as it ends.
 
     Returns the files that stay, because they cannot be removed, with the reasons.
@@ -46,7 +45,7 @@ def _stored_outputs() -> ModuleType | None:
 
 def given() -> str:
     """A sentence for users: which outputs exist if the program ends now."""
-    names = [name for name, place in placed_files.items() if place.exists()]
+    names = [name for name, place in placed_files.items() if os.path.exists(place)]
     stored = _stored_outputs()
     whole = [f"{name} is complete" for name in names + ([] if stored is None else stored.placed_objects)]
     return ", ".join(whole + [f"{name} has a part of the output" for name in begun_streams]) or "no output was written"

@@ -8,7 +8,6 @@ import errno
 import os
 import threading
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from gpumerge_cli import costs
@@ -28,7 +27,7 @@ _KEEP_SIZE = 1  # of fallocate
 FORCED = "GPUMERGE_TEST_MAPPED"
 """A variable that has outputs mapped (1) or not (0), whatever the cost model says; for measuring and tests."""
 
-placed_files: dict[str, Path] = {}
+placed_files: dict[str, str] = {}
 """Files that were committed, by the names of their outputs."""
 
 
@@ -65,7 +64,7 @@ class OutputFile:
     def spot(self, start: int, dtype: Any) -> SinkLocation:
         """The temporary file, to which other processes can write items from byte `start` on."""
         mapped = 0 if self._mapping is None else self._mapping.nbytes
-        return SinkLocation(self.name, str(self._made.temporary), start, dtype, mapped, self._made.identity)
+        return SinkLocation(self.name, self._made.temporary, start, dtype, mapped, self._made.identity)
 
     def sent(self, start: int, nbytes: int, tag: str) -> None:
         """Nobody sends parts of it."""

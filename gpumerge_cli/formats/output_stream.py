@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import Any
 
@@ -11,6 +10,7 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.errors import as_os_error, output_error
 from gpumerge_cli.extents import Target
 from gpumerge_cli.formats.base import STDIO
+from gpumerge_cli.patterns import pattern
 
 # A call fills page cache in pieces of its own size, as large as its alignment allows. On ext4 calls of 1 MiB wrote 4.5
 # to 4.8 GB/s where those of 128 KiB, which cat makes, wrote 2.7 to 4.2: a machine of 16 cores with its memory at hand.
@@ -20,7 +20,7 @@ LARGEST_WRITE = 128 << 10 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 1 <
 # A file takes one writer at a time. A second one is ready when it is done, if there is a core for it to wait on;
 # further ones would only be in the way.
 WRITERS = 1 if len(os.sched_getaffinity(0)) <= _FEW_CORES else 2
-_NAMED_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
+_NAMED_DESCRIPTOR = pattern(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})")
 
 begun_streams: list[str] = []
 """Streams that something was written to."""

@@ -13,11 +13,13 @@ from gpumerge_cli.formats.beginnings import LOOKED_AT, kind_of_file
 from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS, COMPRESSIONS
 from gpumerge_cli.formats.compressed import FileEnd, compression_of, inner_name, output_codec, suffix_of
 from gpumerge_cli.formats.foreign import Foreign, foreign_of, refuse_foreign
-from gpumerge_cli.formats.format import FORMATS, Format, Layout, Written
+from gpumerge_cli.formats.format import Format, Layout, Written
 from gpumerge_cli.formats.items import Items
 from gpumerge_cli.formats.kinds.lookup import (
+    all_formats,
     dtype_of,
-    format_names,
+    format_if_named,
+    format_named,
     format_of_suffix,
     implied_format,
     is_binary,
@@ -43,9 +45,7 @@ def layout_of(name: str, items: Items, number: int = 0) -> Layout:
 
     Raises UsageError if neither options nor suffix give the format, or if they disagree.
     """
-    if items.format is not None and items.format not in FORMATS:
-        raise UsageError(f"--format {items.format}: no such format", way_out=f"use {' or '.join(format_names())}")
-    named = FORMATS.get(items.format or "")
+    named = format_if_named(items.format)
     certain, tentative = (named, None) if items.certainty == "named" else (None, named)
     suffix = suffix_of(name) if name != STDIO else ""
     request, dtype = items.records_of[min(number, len(items.others))], items.dtype
@@ -118,7 +118,7 @@ def _dtype_of(name: str, one: Format, suffix: str, dtype: str | None) -> Dtype |
 
 def _of_options() -> Format:
     """The format of files that options describe completely."""
-    return next(one for one in FORMATS.values() if one.holds == "untyped")
+    return format_named("raw")
 
 
 def _is_binary(name: str, items: Items, tentative: Format | None) -> UsageError:
@@ -351,7 +351,7 @@ def rows_writer(name: str, layout: Layout, schema: Any, settings: TableSettings)
 
     usual = next(iter(layout.format.suffixes), "")
     suffix = suffix_of(name) if name != STDIO else ""
-    text = next(filter(None, (one.text_writer(schema, suffix) for one in FORMATS.values())), None)
+    text = next(filter(None, (one.text_writer(schema, suffix) for one in all_formats())), None)
     if text is not None:
         return _text_writer(name, text, settings)
     if compression_of(name):

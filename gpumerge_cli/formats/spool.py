@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import weakref
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from gpumerge_cli.errors import GpumergeError, input_error
+
+if TYPE_CHECKING:
+    import weakref
 
 
 class SharedSpool:
@@ -34,6 +36,7 @@ class SharedSpool:
         with cls._lock, os.fdopen(descriptor, "rb", buffering=0) as copy:
             shared = cls._only() if cls._only is not None else None
             import shutil
+            import weakref
 
             try:
                 shared = shared or cls(folder)

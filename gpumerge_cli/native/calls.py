@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.extents import Extent
 from gpumerge_cli.measure import Span
 from gpumerge_cli.order.equals import Equals, Margin
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.order.record_joins import JoinRules
+
+if TYPE_CHECKING:
+    from gpumerge_cli.order.record_joins import JoinRules
 
 
 class Readable(Protocol):

@@ -9,15 +9,16 @@ import ctypes
 import os
 import threading
 import zlib
-from functools import cache
+from functools import cache, cached_property
 from itertools import count
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli import __version__
 from gpumerge_cli.errors import NO_ROOM_TO_LOAD, DeviceError, UsageError, lack_of_descriptors, lacks_memory
-from gpumerge_cli.native.declarations import parse
+from gpumerge_cli.native.declarations import Declarations
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VARIABLE = "GPUMERGE_CPU_LEVEL"
 # The flags that each level adds to the one ahead of it, in the words of /proc/cpuinfo.
@@ -30,7 +31,7 @@ LEVELS: tuple[str, ...] = tuple(_FLAGS) if os.uname().machine == "x86_64" else (
 """The levels for this kind of machine, the least first."""
 SHARED_HEADERS = ("cpu/entries.h", "equals.h", "fields.cuh")
 """The headers, below kernels, whose numbers and layouts Python has too."""
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _REINSTALL = "reinstall gpumerge"
 _SOME_PROCESSORS = 8192  # bytes of /proc/cpuinfo; to read all of it is slow on machines with many processors
 
@@ -42,43 +43,70 @@ def library() -> Any:
     Raises DeviceError if it is missing, of another version or for another processor; UsageError for a forced level that
     this processor lacks.
     """
-    # Two threads would make two types of each structure, and functions take only those of their lib.
     with _loading:
         return _loaded()
 
 
 _loading = threading.Lock()
+_declaring = threading.RLock()  # two types of one structure would not go together
 
 
 @cache
 def _loaded() -> Any:
-    return load_library(_PACKAGE / "lib", chosen_level(_PACKAGE / "lib"))
+    folder = os.path.join(_PACKAGE, "lib")
+    return load_library(folder, chosen_level(folder))
 
 
-def load_library(folder: Path, level: str) -> Any:
+def load_library(folder: str | Path, level: str) -> Any:
     """The library of `level` in `folder`. See `library`."""
-    path = folder / f"gpumerge-{level}.so"
+    file = f"gpumerge-{level}.so"
+    path = os.path.join(folder, file)
     try:
-        text = entries_file().read_text("utf-8")
-        loaded = ctypes.CDLL(str(path))
+        with open(entries_file(), encoding="utf-8") as entries:
+            text = entries.read()
+        loaded = ctypes.CDLL(path)
         loaded.gm_version.restype = ctypes.c_char_p
         version, expected = loaded.gm_version().decode(), expected_version()
     except (OSError, AttributeError) as error:
         if lacks_memory(error):
             raise DeviceError(NO_ROOM_TO_LOAD[0], way_out=NO_ROOM_TO_LOAD[1]) from None
-        what = str(error).removeprefix(f"{path}: ") if path.exists() else "it is missing from this installation"
-        raise DeviceError(f"the CPU's library {path.name} cannot be loaded: {what}", way_out=_REINSTALL) from None
+        what = str(error).removeprefix(f"{path}: ") if os.path.exists(path) else "it is missing from this installation"
+        raise DeviceError(f"the CPU's library {file} cannot be loaded: {what}", way_out=_REINSTALL) from None
     if version != expected:
         raise DeviceError(
-            f"the CPU's library {path.name} is of version {version}, the program of {expected}",
+            f"the CPU's library {file} is of version {version}, the program of {expected}",
             way_out=_REINSTALL,
         )
-    declared = parse(text)
-    for name, (result, arguments) in declared.functions.items():
-        function = getattr(loaded, name)
-        function.restype, function.argtypes = result, arguments
-    functions = {name: getattr(loaded, name) for name in declared.functions}
-    return SimpleNamespace(**functions, **declared.constants, **declared.structures, kernels=kernels_of(loaded))
+    return LoadedLibrary(loaded, Declarations(text))
+
+
+class LoadedLibrary:
+    """A loaded library; its functions, constants and structures become attributes as they are first read."""
+
+    def __init__(self, loaded: ctypes.CDLL, declared: Declarations) -> None:
+        self._loaded, self._declared = loaded, declared
+        vars(self).update(declared.constants)
+
+    def __getattr__(self, name: str) -> Any:
+        with _declaring:
+            return vars(self)[name] if name in vars(self) else self._declare(name)
+
+    def _declare(self, name: str) -> Any:
+        signature = self._declared.function(name)
+        if signature is None:
+            found: Any = self._declared.structure(name)
+            if found is None:
+                raise AttributeError(name)
+        else:
+            found = getattr(self._loaded, name)
+            found.restype, found.argtypes = signature
+        vars(self)[name] = found
+        return found
+
+    @cached_property
+    def kernels(self) -> dict[str, int]:
+        """The numbers of its kernels by their names, as in "tiled_full"."""
+        return kernels_of(self)
 
 
 def kernels_of(loaded: Any) -> dict[str, int]:
@@ -87,20 +115,25 @@ def kernels_of(loaded: Any) -> dict[str, int]:
     return {name.decode(): number for number, name in enumerate(names)}
 
 
-def entries_file() -> Path:
+def entries_file() -> str:
     """The path of entries.h: inside the package (a wheel) or beside it (a source tree)."""
-    inside = _PACKAGE / "kernels" / "cpu" / "entries.h"
-    return inside if inside.exists() else _PACKAGE.parent / "kernels" / "cpu" / "entries.h"
+    inside = os.path.join(_PACKAGE, "kernels", "cpu", "entries.h")
+    return inside if os.path.exists(inside) else os.path.join(os.path.dirname(_PACKAGE), "kernels", "cpu", "entries.h")
+
+
+def kernel_source(name: str) -> bytes:
+    """The content of a file below kernels. Raises OSError."""
+    with open(os.path.join(os.path.dirname(os.path.dirname(entries_file())), name), "rb") as file:
+        return file.read()
 
 
 def expected_version() -> str:
     """The version of a library that was built for this package and these headers. Raises OSError."""
-    kernels = entries_file().parents[1]
-    headers = b"".join((kernels / name).read_bytes() for name in SHARED_HEADERS)
+    headers = b"".join(map(kernel_source, SHARED_HEADERS))
     return f"{__version__}-{zlib.crc32(headers):08x}"
 
 
-def chosen_level(folder: Path) -> str:
+def chosen_level(folder: str | Path) -> str:
     """The level to load from `folder`: the forced one, or the best one that is there and that the processor has.
 
     Raises UsageError and DeviceError as `library` does.
@@ -120,7 +153,9 @@ def chosen_level(folder: Path) -> str:
             f"this processor lacks instructions that {LEVELS[0]}, the lowest level of the CPU's library, needs",
             way_out="install gpumerge from its sources with CXX and CXXFLAGS set to a compiler and flags for it",
         )
-    return next((level for level in reversed(has) if (folder / f"gpumerge-{level}.so").exists()), has[-1])
+    return next(
+        (level for level in reversed(has) if os.path.exists(os.path.join(folder, f"gpumerge-{level}.so"))), has[-1]
+    )
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from typing import TYPE_CHECKING, Literal, get_args
 
 from gpumerge_cli.dataclass import dataclass, replace
@@ -122,6 +121,8 @@ class Asof:
         if scale.of == "decimals":
             return replace(self, digits=tolerance.number.encode())
         if scale.of == "floats":
+            import struct
+
             return replace(self, limit=int.from_bytes(struct.pack("<d", float(tolerance.number)), "little"))
         from fractions import Fraction
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from gpumerge_cli.dataclass import dataclass, field
 
@@ -33,7 +33,8 @@ PREFIX_BYTES = 8
 """The bytes of the prefix by which rows compare first."""
 
 
-class Meant(NamedTuple):
+@dataclass(frozen=True)
+class Meant:
     """An order that a user may have meant instead."""
 
     order: Order

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -191,4 +190,6 @@ def _letters(keys: Sequence[LineKey]) -> list[str]:
 
 
 def _in_shell(name: str) -> str:
-    return shlex.quote(name) if name else ""
+    from shlex import quote  # only for messages: it loads more
+
+    return quote(name) if name else ""

@@ -153,7 +153,7 @@ class TextOrder(Order):
         if found.order != TextOrder.by(replace(self.rules, stable=True)):
             return found
         way_out = f"the file is in the order of its keys: {self.rules.stable_by}"
-        return found._replace(way_out=way_out, leaves_ties=True)
+        return replace(found, way_out=way_out, leaves_ties=True)
 
     def _by_another_key(self, by: int) -> Sequence[Meant]:
         """The orders in which key `by`, a part of lines, is the other way round, a number, or no number."""

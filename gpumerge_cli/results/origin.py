@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.secret_values import concealed
-from gpumerge_cli.shell_words import quoted
 from gpumerge_cli.urls import is_url, redacted, shown
 
 _words: tuple[str, ...] = ()
@@ -41,8 +41,16 @@ def command_line(arguments: Sequence[str]) -> Iterator[None]:
 
 def origin_now(work: str) -> Origin:
     """The origin of results whose work ends now. work: says what was done, where no command line does."""
-    command = " ".join(quoted(_without_secrets(word)) for word in _words) or redacted(work)
+    command = _line_of(_words) or redacted(work)
     return Origin(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), os.uname().nodename, concealed(command))
+
+
+@lru_cache(maxsize=1)  # all jobs of a batch have it
+def _line_of(words: tuple[str, ...]) -> str:
+    """These words for a shell, without the secret parts of URLs."""
+    from gpumerge_cli.shell_words import quoted  # which loads more
+
+    return " ".join(quoted(_without_secrets(word)) for word in words)
 
 
 def _without_secrets(word: str) -> str:

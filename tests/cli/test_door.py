@@ -21,7 +21,7 @@ from gpumerge_cli.cli.help import help_text
 from gpumerge_cli.cli.options import commands as options
 from gpumerge_cli.cli.options.model import GROUPS
 from gpumerge_cli.cli.options.typed import OPTION_TYPES
-from gpumerge_cli.cli.scan import scan
+from gpumerge_cli.cli.scan import Operand, scan
 from gpumerge_cli.cli.values import OptionValue
 from gpumerge_cli.compare.key_shapes import SHAPES
 from gpumerge_cli.engine.job import BackendChoice
@@ -287,7 +287,8 @@ def test_names_of_files_may_look_like_options(
     assert door.invoke(["merge", "-q", "--output", "--count", "--no-check", "--count=after", "--", "--help"]) == 0
     assert Path("--count").read_text() == "2\t1\n"
     words = deque(["--count", "-qk", "--count", "a"])
-    assert [one[1] for one in scan(options.command("merge"), words)] == ["ahead", True, "--count", False]
+    found = [one.text if isinstance(one, Operand) else one.value for one in scan(options.command("merge"), words)]
+    assert found == ["ahead", True, "--count", "a"]
     monkeypatch.setenv("GPUMERGE_UNIQUE", "1")  # help alone reads no settings
     assert door.invoke(["merge", "-q", "--", "--help", "--help"]) == 0
     assert capfd.readouterr() == ("2\n", "")

@@ -322,3 +322,10 @@ def test_the_way_out_is_about_what_was_asked(
     Path("packed.csv.gz").write_bytes(gzip.compress(Path("a.dat").read_bytes()))
     assert door.invoke(words.split()) == 2
     assert capsys.readouterr().err == f"gpumerge: {told}\n"
+
+
+def test_an_output_that_cannot_be_written_is_named_ahead_of_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("packed.txt").write_bytes(PACKED["gzip"])
+    for name in ("text.txt", "packed.txt", "l.gz"):
+        assert door.invoke(["merge", name, name, "-o", "nowhere/out.txt"]) == 2
+        assert capsys.readouterr().err == "gpumerge: nowhere/out.txt: no such file or directory; check the name\n"

@@ -11,7 +11,8 @@ import pytest
 
 NEVER = (
     "numpy", "typer", "rich", "cupy", "dataclasses", "ast", "bisect", "inspect", "json", "subprocess", "tempfile",
-    "shutil", "logging", "concurrent.futures", "gpumerge_cli.cluster", "gpumerge_cli.arrays", "gpumerge_cli.compare",
+    "shutil", "logging", "concurrent.futures", "pathlib", "shlex", "tokenize", "weakref",
+    "gpumerge_cli.cluster", "gpumerge_cli.arrays", "gpumerge_cli.compare",
 )  # fmt: skip
 """Modules that none of these command lines may load."""
 WAYS = {
@@ -25,6 +26,8 @@ WAYS = {
     "sort of lines": "sort a.txt -o c.txt",
     "sort by a key": "sort -k1,1n b.txt -o c.txt",
     "merge to a pipe": "merge a.i32 b.i32 --format raw",
+    "check of numbers": "check a.i32",
+    "check of lines": "check a.txt",
 }
 ASK = """
 import sys

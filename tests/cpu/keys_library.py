@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,7 +27,7 @@ _KINDS = {"uint": 0, "int": 1, "float": 2, "bool": 0, "datetime": 5, "timedelta"
 def library() -> Any:
     """The library that these tests hold, as the program has it."""
     loaded = ctypes.CDLL(str(libraries.path()))
-    declared = parse(native.entries_file().read_text("utf-8"))
+    declared = parse(Path(native.entries_file()).read_text("utf-8"))
     found: dict[str, Any] = {**declared.constants, **declared.structures}
     for name, (result, arguments) in declared.functions.items():
         if hasattr(loaded, name):

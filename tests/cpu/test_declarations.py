@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_no_other_form_is_taken(text: str) -> None:
 
 
 def test_every_declared_function_is_in_the_library() -> None:
-    declared = parse(entries_file().read_text("utf-8"))
+    declared = parse(Path(entries_file()).read_text("utf-8"))
     assert len(declared.functions) > 20
     for name, (result, arguments) in declared.functions.items():
         function = getattr(library(), name)

@@ -74,7 +74,7 @@ def test_a_library_that_does_not_fit_is_told_with_the_way_out(tmp_path: Path, mo
     path.write_bytes(b"\x7fELF of another kind")
     with pytest.raises(DeviceError, match=r"cannot be loaded: .*; reinstall gpumerge"):
         loader.load_library(tmp_path, level)
-    real = next((loader.entries_file().parents[2] / "gpumerge_cli" / "lib").glob("*.so"))
+    real = next((Path(loader.entries_file()).parents[2] / "gpumerge_cli" / "lib").glob("*.so"))
     path.unlink()
     path.write_bytes(real.read_bytes())
     monkeypatch.setattr(loader, "__version__", "99.0")
@@ -85,7 +85,7 @@ def test_a_library_that_does_not_fit_is_told_with_the_way_out(tmp_path: Path, mo
 @pytest.mark.parametrize("name", loader.SHARED_HEADERS)
 def test_a_library_of_other_numbers_is_told(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kinds of keys go to the library by their numbers, so a library of an older list would give wrong orders."""
-    kernels = loader.entries_file().parents[1]
+    kernels = Path(loader.entries_file()).parents[1]
     for each in loader.SHARED_HEADERS:
         (tmp_path / each).parent.mkdir(exist_ok=True)
         (tmp_path / each).write_bytes((kernels / each).read_bytes())
@@ -99,7 +99,7 @@ def test_a_library_of_other_numbers_is_told(name: str, tmp_path: Path, monkeypat
 
 
 def test_the_build_and_the_program_know_the_same_headers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(loader.entries_file().parents[1]))
+    monkeypatch.syspath_prepend(str(Path(loader.entries_file()).parents[1]))
     build: Any = importlib.import_module("build_library")
     assert build.SHARED_HEADERS == loader.SHARED_HEADERS
     assert build.version() == loader.expected_version()
@@ -152,7 +152,7 @@ def test_threads_that_ask_at_once_get_one_library() -> None:
 
 def test_a_build_leaves_the_parts_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two builds may share a folder of objects: what one is writing is no leftover of older sources for the other."""
-    monkeypatch.syspath_prepend(str(loader.entries_file().parents[1]))
+    monkeypatch.syspath_prepend(str(Path(loader.entries_file()).parents[1]))
     build: Any = importlib.import_module("build_library")
     compiler = SimpleNamespace(zig_cache=tmp_path / "none" / "zig")
     made = build.Build(compiler, lambda what: None, tmp_path)

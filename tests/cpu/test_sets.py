@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cmp_to_key
 from itertools import chain, groupby
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,7 +54,7 @@ def combined(order: Order, runs: list[Array], equals: Equals, threads: int, tile
 
 
 def test_bits_are_those_of_the_kernels() -> None:
-    header = (entries_file().parents[1] / "equals.h").read_text("utf-8")
+    header = (Path(entries_file()).parents[1] / "equals.h").read_text("utf-8")
     assert parse(header).constants == {"KEEP_ALL": Equals.ALL.value} | {
         name: getattr(rules, name)
         for name in (

@@ -18,7 +18,6 @@ from gpumerge_cli.extents import Target
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.native.calls import ChunkWork, ChunkWorkers
 from gpumerge_cli.native.chunks import Chunks, CpuChunkWorker
-from gpumerge_cli.native.joins import Joins, JoinWorker
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import check_status, launch_spec, order_spec, sort_spec
 from gpumerge_cli.order.equals import Equals
@@ -123,6 +122,8 @@ class CpuBackend:
         self, work: ChunkWork, policy: LaunchPolicy | SortPolicy, targets: Sequence[Target]
     ) -> ChunkWorkers:
         if work.join is not None:
+            from gpumerge_cli.native.joins import Joins, JoinWorker
+
             return partial(JoinWorker, Joins(work.sources, work.join, check=work.check))
         return partial(CpuChunkWorker, Chunks(work, policy, targets))
 

@@ -7,8 +7,9 @@ makes its own decisions in its file in backends/variants.
 from __future__ import annotations
 
 from gpumerge_cli.backends.cpu.team import ThreadTeam
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.splits import Lengths, Splits
-from gpumerge_cli.backends.variants.lookup import LADDER, requested_variant, variant_named
+from gpumerge_cli.backends.variants.lookup import requested_variant, variant_named
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.order.kinds import Order
@@ -55,7 +56,7 @@ def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         )
     if algorithm == "recursive":
         check_recursion(order.count(nbytes) or 0)
-    unused = resolve(LaunchRequest(LADDER[0].name), order)
+    unused = resolve(LaunchRequest(KERNELS[0]), order)
     why = "asked for" if requested else "digits in cache take fewer steps than comparisons"
     return SortPolicy(algorithm, unused, why=why)
 

@@ -7,9 +7,10 @@ from functools import lru_cache
 
 from gpumerge_cli.backends.gpu.policy import item_bytes, resolve
 from gpumerge_cli.backends.kernel_sizes import kernel_size
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.limits import DeviceLimits
 from gpumerge_cli.backends.splits import ceil_div
-from gpumerge_cli.backends.variants.lookup import LADDER, requested_variant, variant_named
+from gpumerge_cli.backends.variants.lookup import requested_variant, variant_named
 from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import (
@@ -159,7 +160,7 @@ def resolve_sort(request: SortRequest, order: Order, limits: DeviceLimits, nbyte
                 way_out="use --algorithm merge",
             )
         check_sort_size(algorithm, count)
-        unused = resolve(LaunchRequest(LADDER[0].name), order, limits)
+        unused = resolve(LaunchRequest(KERNELS[0]), order, limits)
         if algorithm == "radix":
             return SortPolicy(algorithm, unused, digit_shape(order, limits).room, order.prefix_bytes, why)
         return SortPolicy(algorithm, unused, why=why)

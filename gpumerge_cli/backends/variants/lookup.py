@@ -9,28 +9,35 @@ from gpumerge_cli.backends.variants.variant import REGISTERED, Variant
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LAUNCH_OPTIONS, LaunchRequest
 
-for _module in VARIANT_MODULES.values():
-    import_module(f"{__package__}.{_module}")
-
 __all__ = ["LADDER", "requested_variant", "variant_named"]
 
-LADDER: tuple[Variant, ...] = tuple(REGISTERED[name] for name in KERNELS)
-"""All variants, the simplest first."""
+LADDER: tuple[Variant, ...]
+"""All variants, the simplest first. They are loaded as it is first read."""
+
+
+def __getattr__(name: str) -> tuple[Variant, ...]:
+    if name != "LADDER":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return tuple(map(variant_named, KERNELS))
 
 
 def variant_named(name: str) -> Variant:
     """The variant of this name. Raises UsageError if there is none."""
-    if name not in REGISTERED:
+    if name not in VARIANT_MODULES:
         raise UsageError(f"invalid kernel {name!r}", way_out=f"use auto, {', '.join(KERNELS)}")
+    if name not in REGISTERED:
+        import_module(f"{__package__}.{VARIANT_MODULES[name]}")
     return REGISTERED[name]
 
 
 def requested_variant(request: LaunchRequest) -> Variant:
     """The variant that a request runs, the same on every backend. Raises UsageError for an option it does not use."""
-    chosen = next(one for one in LADDER if one.auto) if request.kernel == "auto" else variant_named(request.kernel)
+    # The last one is auto's, and is the only one to be loaded for it.
+    ladder = map(variant_named, reversed(KERNELS))
+    chosen = next(one for one in ladder if one.auto) if request.kernel == "auto" else variant_named(request.kernel)
     for option in LAUNCH_OPTIONS:
         if getattr(request, option) is not None and option not in chosen.options:
-            kernels = [variant.name for variant in LADDER if option in variant.options]
+            kernels = [name for name in KERNELS if option in variant_named(name).options]
             raise UsageError(
                 f"--{option.replace('_', '-')}: the {chosen.name} kernel does not use it",
                 way_out=f"leave it out, or use --kernel {' or '.join(kernels)}",

@@ -6,7 +6,6 @@ import io
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from tokenize import TokenError
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.errors import InputError, OutputError, UsageError
@@ -85,6 +84,8 @@ def _same_items(found: Dtype, expected: Dtype) -> bool:
 
 def _open_array(file: SeekableInput) -> FixedSource:
     """A 1-D .npy file. Raises InputError for any other array, and for a length that the file does not have."""
+    from tokenize import TokenError  # which NumPy's reader raises
+
     from numpy.lib import format as npy
 
     from gpumerge_cli.formats.fixed_source import FixedSource
