@@ -294,3 +294,30 @@ def test_refused(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> N
     assert invoke(["merge", "-q", *words.split(), "a.parquet", "-o", "out.parquet"]) == 2
     assert said in capsys.readouterr().err
     assert not Path("out.parquet").exists()
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".npy"])
+def test_marks_that_neither_keys_nor_sums_read(suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = np.array([(1, 2), (1, 3)], [("k", "i4"), ("n", "i4")])
+    np.save("a.npy", rows)
+    parquet.write_table(pa.table({name: rows[name] for name in "kn"}), "a.parquet")
+    Path("a.jsonl").write_text('{"k":1,"n":2}\n{"k":1,"n":3}\n')
+    names = [f"a{suffix}", "-o", f"out{suffix}"]
+    for option, marks in [("--decimal", ["--decimal=,"]), ("--thousands", ["--decimal=,", "--thousands=."])]:
+        assert invoke(["merge", "-q", "--field=k", "--sum=n", *marks, *names]) == 2
+        found = capsys.readouterr().err
+        assert f"{option}: no key is a number in text, and --sum adds numbers that have a type; leave it out" in found
+        assert not Path(f"out{suffix}").exists()
+    # Settings need not apply to every file.
+    Path("gpumerge.toml").write_text('decimal = ","\n')
+    assert invoke(["merge", "-q", "--field=k", "--sum=n", *names]) == 0
+
+
+def test_marks_of_keys_beside_sums_of_typed_columns() -> None:
+    parquet.write_table(pa.table({"k": ["1,5", "1,50"], "n": [1, 2]}), "a.parquet")
+    Path("a.jsonl").write_text('{"k":"1,5","n":1}\n{"k":"1,50","n":2}\n')
+    for suffix in (".parquet", ".jsonl"):
+        words = ["--field=k:n", "--sum=n", "--decimal=,", f"a{suffix}", "-o", f"out{suffix}"]
+        assert invoke(["merge", "-q", *words]) == 0
+    assert parquet.read_table("out.parquet").to_pylist() == [{"k": "1,5", "n": 3}]
+    assert Path("out.jsonl").read_text() == '{"k":"1,5","n":3}\n'
