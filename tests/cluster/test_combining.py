@@ -254,15 +254,18 @@ def rows(*keys: int) -> list[Row]:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("suffix", KINDS)
-def test_errors_are_those_of_this_machine(suffix: str, tmp_path: Path, seed: int) -> None:
+def test_errors_are_those_of_this_machine(
+    suffix: str, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # errors name files as the job does
     rng = random.Random(seed)
     keys = list(range(2000))
     at = rng.randrange(1, 2000)
-    names = [put(tmp_path / f"0{suffix}", rows(*keys))]
+    names = [put(Path(f"0{suffix}"), rows(*keys))]
     keys[at] = keys[at - 1]
-    names.append(put(tmp_path / f"1{suffix}", rows(*keys)))  # a key is there twice
+    names.append(put(Path(f"1{suffix}"), rows(*keys)))  # a key is there twice
     keys[at] = keys[at - 1] - 1
-    names.append(put(tmp_path / f"2{suffix}", rows(*keys)))  # disorder
+    names.append(put(Path(f"2{suffix}"), rows(*keys)))  # disorder
     by_key = KEYS.get(suffix, {"field": ["id"]})
     fields = {"field": ["1"], "field-separator": [" "]} if suffix == ".txt" else by_key
     for case, what in (
