@@ -51,7 +51,7 @@ def absolute_name(name: str) -> str:
 
 
 def name_as_given(error: GpumergeError, names: Sequence[str]) -> None:
-    """Have the error of a worker, which knows absolute names alone, name an input as the job does. names: the inputs."""
+    """Have the error of a worker, which knows absolute names alone, name an input as the job does, one of `names`."""
     for name in names:
         path = absolute_name(name)
         if path != name and error.where.startswith(path) and error.where[len(path) :][:1] in ("", ":", "@"):
