@@ -233,10 +233,12 @@ def head_or_tail(options: MergeOptions | SortOptions) -> RankRange | None:
 def margin_of(options: CountOptions) -> Margin | None:
     """The counts or sums that options ask for, or the column of --source; None without them. Raises UsageError."""
     if isinstance(options, SumOptions) and options.sums:
-        separators = (0, 0)
+        separators, option = (0, 0), ""
         if isinstance(options, LineOptions):
             separators = number_separators(options.thousands, options.decimal)
-        return Margin(sums=columns_of_sums(options), separators=separators, counted=options.counted)
+            option = next((f"--{name}" for name in ("thousands", "decimal") if name in options.given), "")
+        sums = columns_of_sums(options)
+        return Margin(sums=sums, separators=separators, separated_by=option, counted=options.counted)
     if options.count_to is not None:
         return Margin("apart", file=options.count_to, title=options.source)
     if options.count is None and options.source is None:

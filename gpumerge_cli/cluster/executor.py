@@ -11,7 +11,7 @@ from gpumerge_cli import __version__
 from gpumerge_cli.backends.select import Choice
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.cluster.copies import Copies
-from gpumerge_cli.cluster.file_checks import file_state, rewritten_error, unwritable_error
+from gpumerge_cli.cluster.file_checks import absolute_name, file_state, rewritten_error, unwritable_error
 from gpumerge_cli.cluster.remote_cuts import RemoteCutter
 from gpumerge_cli.cluster.row_parts import PartCollector, parts_folder
 from gpumerge_cli.cluster.shipment import FileState, Reply, Shipment
@@ -160,7 +160,7 @@ class ClusterTeam:
             names = tuple(source.name for source in work.sources)
             seen = tuple(file_state(name) for name in names)
             job = replace(job, inputs=names, operation=operation, items=replace(job.items, shown=None))
-            first = _absolute(inputs.names[0]) if isinstance(inputs.sources[0], RangedSource) else ""
+            first = absolute_name(inputs.names[0]) if isinstance(inputs.sources[0], RangedSource) else ""
             items = replace(job.items, copies=inputs.layout.items.copies)
             shipment = _shipment(work, replace(job, items=items), seen, spots)
             merges = replace(shipment, merges_runs=True, dtype=run_dtype(inputs.dtype), first=first)
@@ -169,7 +169,7 @@ class ClusterTeam:
         found = (file_state(name if one is None else one.path) for name, one in zip(inputs.names, copies, strict=True))
         opened = work.sources[::-1] if operation.turned else work.sources
         tagged = tuple(replace(one, tag=source.tag) for one, source in zip(found, opened, strict=True))
-        names = tuple(map(_absolute, inputs.names))
+        names = tuple(map(absolute_name, inputs.names))
         items = replace(job.items, shown=None, copies=inputs.layout.items.copies)
         made = _shipment(work, replace(job, inputs=names, operation=operation, items=items), tagged, spots)
         return replace(made, shown=self._shown if work.action == "merge" else None)
@@ -229,11 +229,6 @@ def _refuse_gaps(inputs: Inputs, join: JoinRules | JoinRequest | DiffRequest | N
             what = f"--type asof: some texts of {last.option_text} may have no number"
             way_out = "leave --cluster out, or store the key as numbers"
             raise UsageError(f"{what}, and a cluster does not look behind them", way_out=way_out)
-
-
-def _absolute(name: str) -> str:
-    """A name that means the same to all machines that share a file system."""
-    return name if is_url(name) else os.path.abspath(name)
 
 
 def note_facts(work: Pass, task: Task, answer: Reply) -> None:

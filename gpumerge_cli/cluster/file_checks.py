@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from errno import EACCES
 
 from gpumerge_cli.cluster.shipment import FileState
-from gpumerge_cli.errors import ClusterError, InputError, OutputError, input_error
+from gpumerge_cli.errors import ClusterError, GpumergeError, InputError, OutputError, input_error
 from gpumerge_cli.formats.base import STDIO
 from gpumerge_cli.formats.compressed import output_codec
 from gpumerge_cli.formats.format import Format
@@ -43,6 +43,20 @@ def rewritten_error(name: str, format: Format) -> OutputError:
     other = f", or, {format.unchanged_by}" if format.unchanged_by else ""
     where = "standard output" if name == STDIO else shown(name)
     return OutputError(f"a cluster merges no {format.changed}", where=where, way_out=f"leave --cluster out{other}")
+
+
+def absolute_name(name: str) -> str:
+    """A name that means the same to all machines that share a file system."""
+    return name if is_url(name) else os.path.abspath(name)
+
+
+def name_as_given(error: GpumergeError, names: Sequence[str]) -> None:
+    """Have the error of a worker, which knows absolute names alone, name an input as the job does, one of `names`."""
+    for name in names:
+        path = absolute_name(name)
+        if path != name and error.where.startswith(path) and error.where[len(path) :][:1] in ("", ":", "@"):
+            error.where = name + error.where[len(path) :]
+            return
 
 
 def file_state(name: str) -> FileState:

@@ -11,6 +11,7 @@ from gpumerge_cli.cluster import node
 from gpumerge_cli.cluster.calls import ANSWER_SECONDS, ListedWorker, await_workers, call_each, load_error, workers_of
 from gpumerge_cli.cluster.dispatcher import Dispatcher, OnDone, Pool, RemoteWorker, TaskPolicy
 from gpumerge_cli.cluster.eligible import EligibleWorkers
+from gpumerge_cli.cluster.file_checks import name_as_given
 from gpumerge_cli.cluster.pool import DaskPool
 from gpumerge_cli.cluster.shipment import PackedShipment, Shipment, WorkerStatus
 from gpumerge_cli.dataclass import replace
@@ -74,7 +75,11 @@ class Workers:
 
         def do(tasks: Tasks) -> Sequence[WorkerLog]:
             executor = Dispatcher(members, tasks, self.pool(shipment, resources), pieces, on_done)
-            executor.run()
+            try:
+                executor.run()
+            except GpumergeError as error:
+                name_as_given(error, work.job.inputs)
+                raise
             return executor.logs
 
         return ReadyWorkers(members, do)

@@ -50,6 +50,11 @@ def _summed(margin: Margin, inputs: Inputs, *, last: bool) -> Margin:
     else:
         request = SumRequest(margin.sums, titles_in_header(inputs), last, margin.separators)
         rules = format.summed(request, order, inputs.dtype, inputs.written)
+        items = inputs.layout.items
+        keys = (*items.line_order.keys, *items.kinds)
+        if margin.separated_by and not rules.of_text and not any(key.kind.separated for key in keys):
+            what = f"{margin.separated_by}: no key is a number in text, and --sum adds numbers that have a type"
+            raise UsageError(what, where=inputs.sources[0].name, way_out="leave it out")
     return replace(margin, rules=rules)
 
 

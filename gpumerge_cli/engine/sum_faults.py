@@ -9,6 +9,7 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.formats.ranges import item_sources
 from gpumerge_cli.native.sums import SumFault, Sums, SumSpec
+from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.sums import SumRules
 from gpumerge_cli.units import quoted_value, visible
 
@@ -20,13 +21,21 @@ _TYPES = {1: "uint", 2: "float"}
 
 def sum_error(found: InvalidSumError, rules: SumRules, inputs: Inputs) -> InputError:
     """The error for the first item of the inputs whose column cannot be read; else for the sum that was found."""
+    if rules.record:
+        column = rules.columns[found.fault.column]
+        what = f"--sum {column.name}: the sum of the items with key {_key(found.item, inputs.order)} does not fit"
+        return InputError(what, way_out="convert the field to a wider type first")
     spec = SumSpec(rules)
-    if not rules.record:
-        for source in item_sources(inputs.sources):
-            fault = _first_fault(source, spec)
-            if fault is not None:
-                return _error(fault, rules, source.location(fault.position), source.item_at(fault.position))
+    for source in item_sources(inputs.sources):
+        fault = _first_fault(source, spec)
+        if fault is not None:
+            return _error(fault, rules, source.location(fault.position), source.item_at(fault.position))
     return _error(found.fault, rules, inputs.sources[0].name, found.item)
+
+
+def _key(item: bytes, order: Order) -> str:
+    number = order.number(item)
+    return order.quoted(order.key_of(item)[:_SHOWN]) if number is None else number
 
 
 def _first_fault(source: Source, spec: SumSpec) -> SumFault | None:
@@ -60,8 +69,5 @@ def _error(fault: SumFault, rules: SumRules, where: str, item: bytes) -> InputEr
     if fault.kind == "NO_COLUMN_TO_SUM":
         what = f"{name}: it has no such column"
         return InputError(what, where=where, way_out="check the number of the column and -t, or write it there")
-    if rules.record:
-        what = f"{name}: a sum of equal items does not fit the column's type"
-        return InputError(what, where=where, way_out="convert the column to a wider type first")
     what = f"{name}: {quoted_value(shown)} is a number of more than 10,000 digits"
     return InputError(what, where=where, way_out="write fewer digits")

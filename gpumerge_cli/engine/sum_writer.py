@@ -34,7 +34,7 @@ _FLAG_BYTES = 8
 class InvalidSumError(InputError):
     """A column of some item has no number, or its sum is too large. Only a scan of the files can say where.
 
-    fault: what was found. item: the item, or b"".
+    fault: what was found. item: the item, or the record of a group whose sum does not fit; b"" for none.
     """
 
     def __init__(self, fault: SumFault, item: bytes) -> None:
@@ -148,15 +148,20 @@ class SumWriter(SinkWriter):
         try:
             self._open.end()
         except SumFault as fault:
-            raise InvalidSumError(fault, b"") from None
+            raise InvalidSumError(fault, self._last_record(self._open)) from None
 
     def _add(self, sums: Sums, items: Bytes, flags: Bytes, count: int) -> None:
         try:
             sums.add(items, flags, count)
         except SumFault as fault:
-            at = max(0, fault.position)
-            stop = at + self._rules.record if self._rules.record else bytes(items).find(self._rules.end, at)
-            raise InvalidSumError(fault, bytes(items[at:stop]) if fault.position >= 0 else b"") from None
+            if fault.position < 0:
+                raise InvalidSumError(fault, self._last_record(sums)) from None
+            stop = bytes(items).find(self._rules.end, fault.position)
+            raise InvalidSumError(fault, bytes(items[fault.position : stop])) from None
+
+    def _last_record(self, sums: Sums) -> bytes:
+        """The record that stands for a group whose sum does not fit; b"" for lines."""
+        return bytes(sums.taken())[-self._rules.record :] if self._rules.record else b""
 
     def _pieces(self, merged: Merged) -> Iterator[Bytes]:
         """Whole items, by parts."""

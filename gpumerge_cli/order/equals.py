@@ -200,6 +200,8 @@ class Margin:
     """The columns that hold their sum over equal items in the item that goes out, as options name them."""
     separators: tuple[int, int] = (0, 0)
     """See SumRequest."""
+    separated_by: str = ""
+    """The option that gives `separators`; "" for those that only settings give, which not every job reads."""
     counted: bool = False
     """Whether lines begin with counts, which are summed as such columns are."""
     rules: SumRules | None = None

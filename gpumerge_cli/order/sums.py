@@ -72,3 +72,8 @@ class SumRules:
     def in_rows(self) -> bool:
         """Whether the columns are those of tables, whose rows are found as they are written."""
         return self.form == "rows"
+
+    @property
+    def of_text(self) -> bool:
+        """Whether the columns are fields, whose numbers have the separators that options name."""
+        return self.form in ("fields of lines", "fields of records")

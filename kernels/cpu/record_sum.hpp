@@ -1,6 +1,7 @@
 // The sum of numbers in records: integers exactly, floats in their order as doubles.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -13,6 +14,7 @@ public:
         numbers = 0;
         whole_ = 0;
         real_ = -0.0;  // which changes no number that is added
+        special_ = 0;
     }
 
     void add(const unsigned char* record, const SumColumn& column)
@@ -21,7 +23,8 @@ public:
         load(record, column, bytes);
         ++numbers;
         if (column.kind == FLOAT_KEYS) {
-            real_ += real_of(bytes, column.width);
+            const double real = real_of(bytes, column.width);
+            (std::isfinite(real) ? real_ : special_) += real;
             return;
         }
         uint64_t word = 0;
@@ -31,17 +34,16 @@ public:
                                              : static_cast<__int128>(word);
     }
 
-    // Writes the sum to the column of a record. Returns whether it fits.
+    // Writes the sum to the column of a record. Returns whether it fits: a sum of finite floats is finite.
     bool put(unsigned char* record, const SumColumn& column) const
     {
         unsigned char bytes[8];
         if (column.kind == FLOAT_KEYS) {
-            if (column.width == 4) {
-                const float rounded = static_cast<float>(real_);
-                std::memcpy(bytes, &rounded, 4);
-            } else {
-                std::memcpy(bytes, &real_, 8);
-            }
+            const double sum = special_ == 0 ? real_ : special_;
+            const float rounded = static_cast<float>(sum);
+            if (special_ == 0 && !(column.width == 4 ? std::isfinite(rounded) : std::isfinite(sum))) return false;
+            if (column.width == 4) std::memcpy(bytes, &rounded, 4);
+            else std::memcpy(bytes, &sum, 8);
         } else {
             const int bits = static_cast<int>(8 * column.width);
             const bool is_signed = column.kind == SIGNED_KEYS;
@@ -77,5 +79,6 @@ private:
     }
 
     __int128 whole_ = 0;
-    double real_ = -0.0;
+    double real_ = -0.0;  // of finite numbers
+    double special_ = 0;  // of infinities and NaNs; 0 if there are none
 };

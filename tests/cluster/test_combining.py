@@ -41,7 +41,7 @@ KEYS: dict[str, dict[str, Any]] = {
     ".csv": {"field": ["id:n"]},
 }
 TIMED: dict[str, dict[str, Any]] = {
-    ".txt": {"field": ["1,2:n"], "field-separator": [" "]},
+    ".txt": {"field": ["1,2:n"], "field-separator": [" "], "header": [False]},
     ".bin": {"record-size": [11], "key-size": [8]},
     ".csv": {"field": ["id:n,at:n"]},
     ".jsonl": {"field": ["id,at"]},
@@ -103,7 +103,7 @@ def cases_of(suffix: str) -> Iterator[Case]:
     for name in ("union", "intersect", "difference", "symmetric"):
         yield Case(name, by_key)
         yield Case(name, by_key | {"distinct": [True]})
-    fields = {"field": ["1"], "field-separator": [" "]} if suffix == ".txt" else by_key
+    fields = {"field": ["1"], "field-separator": [" "], "header": [False]} if suffix == ".txt" else by_key
     for type in ("inner", "left", "right", "outer", "anti", "semi"):
         yield Case("join", fields | {"type": [type]})
     timed = TIMED.get(suffix, {"field": ["id", "at"]})
@@ -254,17 +254,20 @@ def rows(*keys: int) -> list[Row]:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("suffix", KINDS)
-def test_errors_are_those_of_this_machine(suffix: str, tmp_path: Path, seed: int) -> None:
+def test_errors_are_those_of_this_machine(
+    suffix: str, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # errors name files as the job does
     rng = random.Random(seed)
     keys = list(range(2000))
     at = rng.randrange(1, 2000)
-    names = [put(tmp_path / f"0{suffix}", rows(*keys))]
+    names = [put(Path(f"0{suffix}"), rows(*keys))]
     keys[at] = keys[at - 1]
-    names.append(put(tmp_path / f"1{suffix}", rows(*keys)))  # a key is there twice
+    names.append(put(Path(f"1{suffix}"), rows(*keys)))  # a key is there twice
     keys[at] = keys[at - 1] - 1
-    names.append(put(tmp_path / f"2{suffix}", rows(*keys)))  # disorder
+    names.append(put(Path(f"2{suffix}"), rows(*keys)))  # disorder
     by_key = KEYS.get(suffix, {"field": ["id"]})
-    fields = {"field": ["1"], "field-separator": [" "]} if suffix == ".txt" else by_key
+    fields = {"field": ["1"], "field-separator": [" "], "header": [False]} if suffix == ".txt" else by_key
     for case, what in (
         (Case("diff", by_key, (0, 1)), "its key is that of the item ahead of it"),
         (Case("diff", by_key, (0, 2)), "disorder"),

@@ -232,7 +232,12 @@ class Gather:
             return rows.add_column(number, self.schema.field(number), self._key.values(wanted.images))
 
     def values(self, wanted: WantedRows, names: Sequence[str]) -> pa.Table:
-        """The columns of these names, in the order of the schema, for some rows. See `rows`. Raises InputError."""
+        """The columns of these names, in the order of the schema, for some rows. See `rows`. Raises InputError.
+
+        names: the key alone, or columns that are no key.
+        """
+        if self._key is not None and wanted.images is not None and [*names] == [self._key.name]:
+            return pa.table([self._key.values(wanted.images)], names=[*names])
         with arrow_errors(self._name):
             with self._lock:
                 if tuple(names) not in self._named_cursors:

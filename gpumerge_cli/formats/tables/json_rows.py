@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.json
 
 from gpumerge_cli.buffers import Bytes
@@ -62,6 +63,8 @@ class JsonRows(TextRows):
         read = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
         found = pyarrow.json.read_json(pa.BufferReader(pa.py_buffer(text)), read, self._parse)
         columns = [_with_nulls(found.column(field.name), field.type) for field in self.schema]
+        if any(_is_infinite(chunk) for column in columns for chunk in column.chunks):  # of many digits without exponent
+            raise pa.ArrowInvalid("Number too big to be stored in double")
         return pa.Table.from_arrays(columns, schema=self.schema)
 
     def fault(self, text: Bytes) -> tuple[int, str, str] | None:
@@ -108,6 +111,15 @@ def _with_nulls(array: Any, type: pa.DataType) -> Any:
         return pa.ListArray.from_arrays(array.offsets, values, type, mask=array.is_null())
     fields = [_with_nulls(array.field(number), one.type) for number, one in enumerate(type)]
     return pa.StructArray.from_arrays(fields, fields=list(type), mask=array.is_null())
+
+
+def _is_infinite(array: Any) -> bool:
+    """Whether one of the numbers in an Array, or in its lists and structs, is infinite."""
+    if pa.types.is_floating(array.type):
+        return bool(pyarrow.compute.any(pyarrow.compute.is_inf(array)).as_py())
+    if pa.types.is_list(array.type):
+        return _is_infinite(array.flatten())
+    return pa.types.is_struct(array.type) and any(map(_is_infinite, array.flatten()))
 
 
 def sorted_columns(keys: Sequence[LineKey], schema: pa.Schema) -> tuple[SortedColumn, ...]:

@@ -22,9 +22,11 @@ from gpumerge_cli.formats.tables.numbered import RowNumbers
 from gpumerge_cli.order.rows import RowOrder
 from gpumerge_cli.order.sums import SummedColumn, SumRequest, SumRules
 from gpumerge_cli.suggestions import did_you_mean_column
+from gpumerge_cli.units import visible
 
 _ROWS = 1 << 16
 """Rows whose values are added at once."""
+_SHOWN = 40
 _BITS, _MASK = 32, np.int64(0xFFFFFFFF)
 
 
@@ -88,9 +90,17 @@ class RowGroups:
         return self._rows(0, len(self))
 
     def _rows(self, low: int, high: int) -> SummedRows:
-        pairs = zip(self._totals, self._columns.fields, strict=True)
-        sums = GroupSums(tuple(_fitting(total.part(low, high), field) for total, field in pairs))
-        return SummedRows(self._wanted.part(low, high), sums)
+        sums = []
+        for total, field in zip(self._totals, self._columns.fields, strict=True):
+            one = total.part(low, high)
+            try:
+                sums.append(one.values())
+            except (OverflowError, pa.ArrowInvalid):
+                at = low + one.first_unfit()
+                rows = self._columns.described(self._wanted.part(at, at + 1), self._values)
+                what = f"--sum {field.name}: the sum of {rows} does not fit {field.type}"
+                raise InputError(what, way_out="convert the column to a wider type first") from None
+        return SummedRows(self._wanted.part(low, high), GroupSums(tuple(sums)))
 
 
 class SumColumns:
@@ -111,6 +121,7 @@ class SumColumns:
             if not _is_summed(field.type):
                 what = f"--sum {field.name}: the column is {field.type}, which is not summed"
                 raise UsageError(what, way_out="name one of integers, decimals, float32, float64 or durations")
+        self._keys = [key.name for key in order.keys_of_rows if key.name in schema.names]
         self.rules = SumRules("rows", tuple(SummedColumn(field.name) for field in self.fields))
         self.last = request.last
 
@@ -143,6 +154,19 @@ class SumColumns:
             for total, column in zip(totals, some.columns, strict=True):
                 total.add(column.combine_chunks(), groups[low : low + _ROWS])
 
+    def described(self, row: Any, values: ValuesOf) -> str:
+        """The words for the group of a row, which name its keys as far as they are columns that texts can show."""
+        shown = []
+        for name in self._keys:
+            column = values(row, [name]).column(0)
+            try:
+                plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+                text = str(plain.cast(pa.string())[0].as_py() if plain[0].is_valid else "null")
+            except (pa.ArrowException, UnicodeDecodeError):
+                continue
+            shown.append(f"{name} {visible(text[:_SHOWN])}{'...' * (len(text) > _SHOWN)}")
+        return f"the rows with {', '.join(shown)}" if shown else "equal rows"
+
 
 def _place(name: str, schema: pa.Schema) -> int:
     found = schema.get_all_field_indices(name)
@@ -157,14 +181,6 @@ def _place(name: str, schema: pa.Schema) -> int:
 def _is_summed(kind: pa.DataType) -> bool:
     floats = pa.types.is_float32(kind) or pa.types.is_float64(kind)
     return bool(floats or pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_duration(kind))
-
-
-def _fitting(total: _Total, field: pa.Field) -> Any:
-    try:
-        return total.values()
-    except (OverflowError, pa.ArrowInvalid):
-        what = f"--sum {field.name}: a sum of equal rows does not fit {field.type}"
-        raise InputError(what, way_out="convert the column to a wider type first") from None
 
 
 class _Total(ABC):
@@ -198,6 +214,18 @@ class _Total(ABC):
         if len(groups):
             self._add(column, groups)
 
+    def first_unfit(self) -> int:
+        """The first group whose sum does not fit, if one does not."""
+        low, high = 0, len(self.sums)
+        while high - low > 1:
+            middle = (low + high) // 2
+            try:
+                self.part(low, middle).values()
+                low = middle
+            except (OverflowError, pa.ArrowInvalid):
+                high = middle
+        return low
+
     @abstractmethod
     def _add(self, column: Any, groups: NDArray[np.int64]) -> None:
         """Add the values of rows, none of which is null."""
@@ -208,17 +236,26 @@ class _Total(ABC):
 
 
 class _FloatTotal(_Total):
+    """Each sum is a row of two doubles: the sum of finite numbers, and that of infinities and NaNs, 0 without any."""
+
     def __init__(self, kind: pa.DataType, groups: int) -> None:
         super().__init__(kind, groups)
-        self.sums = np.full(groups, -0.0)  # which changes no number that is added
+        self.sums = np.zeros((groups, 2))
+        self.sums[:, 0] = -0.0  # which changes no number that is added
 
     def _add(self, column: Any, groups: NDArray[np.int64]) -> None:
+        values = np.asarray(column, np.float64)
+        is_special = ~np.isfinite(values)
         with np.errstate(invalid="ignore", over="ignore"):
-            np.add.at(self.sums, groups, np.asarray(column, np.float64))
+            np.add.at(self.sums[:, 0], groups, np.where(is_special, -0.0, values))
+            np.add.at(self.sums[:, 1], groups[is_special], values[is_special])
 
     def values(self) -> Any:
+        finite, special = self.sums.T
         with np.errstate(over="ignore"):
-            found = self.sums.astype(self.kind.to_pandas_dtype())
+            found = np.where(special == 0, finite, special).astype(self.kind.to_pandas_dtype())
+        if (np.isinf(found) & (special == 0)).any():
+            raise OverflowError
         return pa.array(found, self.kind, mask=self.numbers == 0)
 
 

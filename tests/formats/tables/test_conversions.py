@@ -385,6 +385,8 @@ JSON_FAULTS = [
     (['{"id":1,"a":"\\ud800"}'], '1: a is "\\ud800", half of a surrogate pair, which has no UTF-8; mend it'),
     (['{"id":1,"\\ud800":1}'], "1: the name '???' has no UTF-8; mend it"),
     (['{"id":1}', '{"id":2,"a":1e400}'], "2: it is no row of a table: Number too big to be stored in double; mend it"),
+    (['{"id":1,"a":1}', f'{{"id":2,"a":{9 * 10**310}.5}}'], "2: it is no row of a table: Number too big to be stored"),
+    ([f'{{"id":1,"a":[{{"b":-{9 * 10**310}.5}}]}}'], "1: it is no row of a table: Number too big to be stored"),
     (["{}"], ": its lines have no members, which would be columns; write JSON Lines"),
     (['{"id":1,"a":' + "[" * 90 + "]" * 90 + "}"], "more than 64 values deep; write JSON Lines"),
     (['{"id":1,"a":{}}'], "Parquet cannot hold these columns"),

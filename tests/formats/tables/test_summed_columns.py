@@ -152,12 +152,81 @@ def test_sums_are_those_of_duckdb() -> None:
         (pa.decimal128(3, 1), [Decimal("99.9"), Decimal("0.1")]),
         (pa.decimal128(38, 0), [Decimal(10**38 - 1), Decimal(1)]),
         (pa.duration("s"), [2**62, 2**62]),
+        (pa.float32(), [3e38, 3e38]),
+        (pa.float64(), [-1.7e308, -1.7e308]),
     ],
 )
 def test_sums_that_do_not_fit(type: Any, values: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
-    parquet.write_table(pa.table({"k": [1, 1], "n": pa.array(values, type)}), "a.parquet")
+    values = [0, 0, *values, 0]
+    parquet.write_table(pa.table({"k": [1, 2, 5, 5, 6], "n": pa.array(values, type)}), "a.parquet")
+    for command in ("merge", "sort"):
+        assert invoke([command, "-q", "--field=k", "--sum=n", "a.parquet", "-o", "out.parquet"]) == 2
+        assert f"--sum n: the sum of the rows with k 5 does not fit {type}; " in capsys.readouterr().err
+        assert not Path("out.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("type", "key", "shown"),
+    [
+        (pa.string(), "x" * 50, f"k {'x' * 40}..."),
+        (pa.binary(), b"\xff", "equal rows"),
+        (pa.int64(), None, "k null"),
+        (pa.dictionary(pa.int8(), pa.string()), "a", "k a"),
+        (pa.timestamp("ns"), 1, "k 1970-01-01 00:00:00.000000001"),
+    ],
+)
+def test_a_sum_that_does_not_fit_names_its_key(
+    type: Any, key: object, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pa.table({"k": pa.array([key, key], type), "b": [True, True], "n": pa.array([100, 100], pa.int8())})
+    parquet.write_table(table, "a.parquet")
     assert invoke(["merge", "-q", "--field=k", "--sum=n", "a.parquet", "-o", "out.parquet"]) == 2
-    assert "--sum n: a sum of equal rows does not fit" in capsys.readouterr().err
+    shown = shown if shown == "equal rows" else f"the rows with {shown}"
+    assert f"--sum n: the sum of {shown} does not fit int8" in capsys.readouterr().err
+    assert invoke(["merge", "-q", "--field=k,b", "--sum=n", "a.parquet", "-o", "out.parquet"]) == 2
+    assert "b true does not fit int8" in capsys.readouterr().err
+
+
+def test_a_sum_that_does_not_fit_in_sorted_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    count = 200_000
+    table = pa.table({"k": range(count), "n": pa.array([100] * count, pa.int8())})
+    parquet.write_table(table, "a.parquet", row_group_size=5000)
+    parquet.write_table(table.slice(150_000, 1), "b.parquet")
+    assert invoke(["sort", "-q", "-S1M", "--field=k", "--sum=n", "a.parquet", "b.parquet", "-o", "out.parquet"]) == 2
+    assert "--sum n: the sum of the rows with k 150000 does not fit int8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("type", "values"), [("i1", [100, 28]), ("u4", [2**32 - 1, 1]), ("f4", [3e38, 3e38]), (">f8", [1.7e308, 1.7e308])]
+)
+def test_sums_of_records_that_do_not_fit(type: str, values: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("a.npy", np.array([(1, 0), *((5, value) for value in values)], [("k", "i4"), ("n", type)]))
+    np.save("b.npy", np.array([(9, 0)], [("k", "i4"), ("n", type)]))
+    for command, names in [("merge", ["a.npy"]), ("sort", ["a.npy"]), ("merge", ["a.npy", "b.npy"])]:
+        assert invoke([command, "-q", "--field=k", "--sum=n", *names, "-o", "out.npy"]) == 2
+        assert "--sum n: the sum of the items with key 5 does not fit; " in capsys.readouterr().err
+        assert not Path("out.npy").exists()
+
+
+@pytest.mark.parametrize("type", ["f4", "f8"])
+def test_infinities_of_the_input_stay(type: str) -> None:
+    """Whatever finite numbers stand beside them, also those whose sum would not fit."""
+    inf, most = float("inf"), float(np.finfo(type).max)
+    groups = [[inf, 1], [most, most, -inf], [inf, -inf], [float("nan"), most, most], [most, -most], [1, inf, inf]]
+    expected = [inf, -inf, float("nan"), float("nan"), 0.0, inf]
+    rows = np.array([(key, one) for key, group in enumerate(groups) for one in group], [("k", "i4"), ("n", type)])
+    np.save("a.npy", rows)
+    parquet.write_table(pa.table({name: rows[name] for name in "kn"}), "a.parquet")
+    for suffix in (".npy", ".parquet"):
+        assert invoke(["merge", "-q", "--field=k", "--sum=n", f"a{suffix}", "-o", f"out{suffix}"]) == 0
+    assert repr(np.load("out.npy")["n"].tolist()) == repr(expected)
+    assert repr(parquet.read_table("out.parquet")["n"].to_pylist()) == repr(expected)
+
+
+def test_a_sum_of_json_that_no_double_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.jsonl").write_text('{"k":1,"n":1.7e308}\n{"k":1,"n":1.7e308}\n')
+    assert invoke(["merge", "-q", "--field=k", "--sum=n", "a.jsonl", "-o", "out.parquet"]) == 2
+    assert "a.jsonl: Number too big to be stored in double; write the format of the inputs" in capsys.readouterr().err
     assert not Path("out.parquet").exists()
 
 
@@ -225,3 +294,30 @@ def test_refused(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> N
     assert invoke(["merge", "-q", *words.split(), "a.parquet", "-o", "out.parquet"]) == 2
     assert said in capsys.readouterr().err
     assert not Path("out.parquet").exists()
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".npy"])
+def test_marks_that_neither_keys_nor_sums_read(suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = np.array([(1, 2), (1, 3)], [("k", "i4"), ("n", "i4")])
+    np.save("a.npy", rows)
+    parquet.write_table(pa.table({name: rows[name] for name in "kn"}), "a.parquet")
+    Path("a.jsonl").write_text('{"k":1,"n":2}\n{"k":1,"n":3}\n')
+    names = [f"a{suffix}", "-o", f"out{suffix}"]
+    for option, marks in [("--decimal", ["--decimal=,"]), ("--thousands", ["--decimal=,", "--thousands=."])]:
+        assert invoke(["merge", "-q", "--field=k", "--sum=n", *marks, *names]) == 2
+        found = capsys.readouterr().err
+        assert f"{option}: no key is a number in text, and --sum adds numbers that have a type; leave it out" in found
+        assert not Path(f"out{suffix}").exists()
+    # Settings need not apply to every file.
+    Path("gpumerge.toml").write_text('decimal = ","\n')
+    assert invoke(["merge", "-q", "--field=k", "--sum=n", *names]) == 0
+
+
+def test_marks_of_keys_beside_sums_of_typed_columns() -> None:
+    parquet.write_table(pa.table({"k": ["1,5", "1,50"], "n": [1, 2]}), "a.parquet")
+    Path("a.jsonl").write_text('{"k":"1,5","n":1}\n{"k":"1,50","n":2}\n')
+    for suffix in (".parquet", ".jsonl"):
+        words = ["--field=k:n", "--sum=n", "--decimal=,", f"a{suffix}", "-o", f"out{suffix}"]
+        assert invoke(["merge", "-q", *words]) == 0
+    assert parquet.read_table("out.parquet").to_pylist() == [{"k": "1,5", "n": 3}]
+    assert Path("out.jsonl").read_text() == '{"k":"1,5","n":3}\n'
