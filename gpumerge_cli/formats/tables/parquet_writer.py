@@ -64,8 +64,8 @@ class ParquetWriter(CopyingWriter):
 
     def encoded(self, rows: pa.Table) -> RowGroup:
         """See TableWriter."""
-        pairs = zip(rows.schema, self._schema, strict=True)
-        dictionaries = {own.name: rows.column(own.name) for own, usual in pairs if own.type != usual.type}
+        pairs = [pair for pair in zip(rows.schema, self._schema, strict=True) if pair[0].type != pair[1].type]
+        dictionaries = {own.name: rows.column(own.name) for own, _ in pairs if pa.types.is_dictionary(own.type)}
         (group,) = split(self._file(rows, dictionaries))[1]
         return with_statistics(group, dictionaries) if dictionaries else group
 
