@@ -56,10 +56,24 @@ def without_dictionaries(rows: Any, schema: pa.Schema) -> Any:
 
 
 def with_dictionaries(rows: Any, schema: pa.Schema) -> Any:
-    """Rows with the types of the schema, whose columns may have plain values where it has dictionaries."""
+    """Rows with the types of the schema, whose columns may have plain values where it has dictionaries.
+
+    Raises InputError if the values of such a column are more than its indices can count.
+    """
     pairs = zip(rows.columns, schema, strict=True)
-    columns = [column if column.type == field.type else _encoded(column, field.type) for column, field in pairs]
+    columns = [column if column.type == field.type else _encoded(column, field) for column, field in pairs]
     return _table(columns, schema, [rows])
+
+
+def check_counts(rows: pa.Table, schema: pa.Schema) -> None:
+    """Raise InputError if rows have more values than the indices can count that the schema has for plain columns."""
+    for column, field in zip(rows.columns, schema, strict=True):
+        if not pa.types.is_dictionary(field.type) or pa.types.is_dictionary(column.type):
+            continue
+        index = field.type.index_type
+        most = 1 << index.bit_width - pa.types.is_signed_integer(index)
+        if len(column) > most and len(column.unique().drop_null()) > most:
+            raise too_long(field.name, field.type)
 
 
 def bytes_in_memory(rows: Any) -> int:
@@ -96,12 +110,15 @@ def _batches(rows: Any) -> Sequence[Any]:
     return [rows] if isinstance(rows, pa.RecordBatch) else rows.to_batches()
 
 
-def _encoded(column: Any, type: pa.DataType) -> Any:
-    column = column.dictionary_encode().unify_dictionaries()
-    chunks = [
-        pa.DictionaryArray.from_arrays(one.indices.cast(type.index_type), one.dictionary) for one in column.chunks
-    ]
-    return pa.chunked_array(chunks, type)
+def _encoded(column: Any, field: pa.Field) -> Any:
+    type = field.type
+    chunks = column.dictionary_encode().unify_dictionaries().chunks
+    try:
+        indices = [one.indices.cast(type.index_type) for one in chunks]
+    except pa.ArrowInvalid:
+        raise too_long(field.name, type) from None
+    pairs = zip(indices, chunks, strict=True)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(one, chunk.dictionary) for one, chunk in pairs], type)
 
 
 def _decoded(column: Any) -> Any:
