@@ -28,7 +28,7 @@ def table_of(batches: Sequence[Any], schema: pa.Schema) -> Any:
     return _table([_unified(*pair) for pair in zip(columns, schema, strict=True)], schema, batches)
 
 
-def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
+def one_table(tables: Sequence[pa.Table]) -> pa.Table:
     """The rows of one or more tables; columns that are dictionaries in some of them become plain values."""
     if all(table.schema.types == tables[0].schema.types for table in tables):
         return pa.concat_tables(tables)
@@ -65,7 +65,7 @@ def with_dictionaries(rows: Any, schema: pa.Schema) -> Any:
     return _table(columns, schema, [rows])
 
 
-def check_counts(rows: pa.Table, schema: pa.Schema) -> None:
+def check_index_types(rows: pa.Table, schema: pa.Schema) -> None:
     """Raise InputError if rows have more values than the indices can count that the schema has for plain columns."""
     for column, field in zip(rows.columns, schema, strict=True):
         if not pa.types.is_dictionary(field.type) or pa.types.is_dictionary(column.type):

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, concatenated, table_of, without_dictionaries
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, one_table, table_of, without_dictionaries
 from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.join_gather import JoinGather
@@ -98,7 +98,7 @@ class GroupSink(ItemSink):
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             self._waiting_rows = self._waiting_bytes = 0
-            self._append(self._writer.encoded(concatenated(waiting)))
+            self._append(self._writer.encoded(one_table(waiting)))
 
     def _append(self, group: Any) -> None:
         if isinstance(group, WholeGroup):
