@@ -30,6 +30,9 @@ def alike(tables: Sequence[Table], schema: Schema = "same", *, widens: bool = Fa
 
     widens: numbers may get wider types where files differ, as they do by a schema. Raises InputError if others differ.
     """
+    plain = frozenset().union(*(table.plain_columns for table in tables))
+    if plain:
+        tables = [table.with_plain(plain & _dictionaries(table.schema)) for table in tables]
     if schema != "same":
         return _by_names(tables, schema)
     first = tables[0]
@@ -62,6 +65,11 @@ class _Brought(Table):
         return self._table
 
     @cached_property
+    def plain_columns(self) -> frozenset[str]:
+        """See Table."""
+        return self._table.plain_columns & _dictionaries(self.schema)
+
+    @cached_property
     def is_changed(self) -> bool:
         """See Table."""
         own = self._table.schema
@@ -92,8 +100,9 @@ class _Brought(Table):
                 columns.append(nulls_of(field.type, batch.num_rows))
                 continue
             column = batch.column(field.name if self._by_name else number)
+            type = field.type.value_type if field.name in self.plain_columns else field.type
             try:
-                columns.append(as_type(column, field.type))
+                columns.append(as_type(column, type))
             except pa.ArrowInvalid as error:
                 what = f"{field.name}: {error}".splitlines()[0].rstrip(".")
                 way_out = f"write all files again with one type of {field.name} that holds its values"
@@ -168,6 +177,11 @@ def check_keys(tables: Sequence[Table], paths: Sequence[Sequence[str]]) -> None:
         if lacking:
             what = f"it has no column {lacking[0]!r}, which is a key"
             raise InputError(what, where=table.name, way_out="leave the file out, or name keys that all files have")
+
+
+def _dictionaries(schema: pa.Schema) -> frozenset[str]:
+    """The columns that are dictionaries without an order."""
+    return frozenset(one.name for one in schema if pa.types.is_dictionary(one.type) and not one.type.ordered)
 
 
 def _by_names(tables: Sequence[Table], schema: Schema) -> list[Table]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of, codec_to_write
-from gpumerge_cli.formats.tables.dictionaries import too_long
+from gpumerge_cli.formats.tables.dictionaries import too_long, with_dictionaries
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Stored, Table, TableWriter, arrow_errors, with_valid_names
@@ -168,7 +168,7 @@ class ArrowWriter(TableWriter):
 
     def encoded(self, rows: Any) -> Any:
         """See TableWriter."""
-        return rows.combine_chunks()
+        return with_dictionaries(rows, self._schema).combine_chunks()
 
     def appended(self, group: Any, start: int) -> bytes:
         """See TableWriter."""

@@ -18,6 +18,8 @@ _USUAL_PIECE, _LEAST_PIECE = 1 << 16, 1 << 12
 """The rows that are merged at once, rounded up to whole groups: fewer than the usual number if rows are large."""
 _SHARES_OF_PIECE = 12
 """Then a piece takes one of so many shares of the memory."""
+_LEAST_BYTES = 4 << 20
+"""A piece may have so many bytes of rows, however small the memory is."""
 _SHARES_OF_GROUP = 24
 """A group takes one of so many shares of the memory: several are read, gathered and encoded at once."""
 _LEAST_GROUP = 1 << 20
@@ -44,7 +46,8 @@ def rows_of_group(rows: int, nbytes: int, columns: int, purpose: Purpose) -> int
 def rows_of_piece(rows: int, row_bytes: float, purpose: Purpose) -> int:
     """The rows that are merged at once, whole groups of `rows`. row_bytes: of a row in memory."""
     most = int(purpose.memory / _SHARES_OF_PIECE / max(1.0, row_bytes))
-    return rows * -(-max(_LEAST_PIECE, min(_USUAL_PIECE, most)) // rows)
+    least = min(_LEAST_PIECE, int(_LEAST_BYTES / max(1.0, row_bytes)))
+    return rows * -(-max(1, least, min(_USUAL_PIECE, most)) // rows)
 
 
 def bytes_of_piece(form: Form, rows: int) -> int:

@@ -103,11 +103,17 @@ def composed(
         _set_places(group, COLUMN_INDEX, column_places[number])
         _set_places(group, OFFSET_INDEX, offset_places[number])
         made_groups.append(thrift.written(_by_id(group)))
+    rows = sum(facts.rows for _, facts in groups)
+    return b"".join([*out, footer_bytes(template, rows, made_groups)])
+
+
+def footer_bytes(template: ParquetFooter, rows: int, groups: Sequence[bytes]) -> bytes:
+    """A footer with the schema, versions and metadata of another one, its length, MAGIC. groups: structs, encoded."""
     made: Struct = {
         FileField.version: Field(I32, template.version),
         FileField.schema: Field(LIST, template.schema),
-        FileField.num_rows: Field(I64, sum(facts.rows for _, facts in groups)),
-        FileField.row_groups: Field(LIST, thrift.list_of(made_groups)),
+        FileField.num_rows: Field(I64, rows),
+        FileField.row_groups: Field(LIST, thrift.list_of(list(groups))),
     }
     if template.metadata:
         made[FileField.metadata] = Field(LIST, thrift.list_of([_key_value(*pair) for pair in template.metadata]))
@@ -116,7 +122,7 @@ def composed(
     if template.column_orders is not None:
         made[FileField.column_orders] = Field(LIST, template.column_orders)
     footer = thrift.written(made)
-    return b"".join([*out, footer, struct.pack("<I", len(footer)), MAGIC])
+    return b"".join([footer, struct.pack("<I", len(footer)), MAGIC])
 
 
 def _footer_of(read: Read, size: int, name: str) -> ParquetFooter:

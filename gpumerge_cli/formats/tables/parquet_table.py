@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.parquet_annotations import intervals
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
+from gpumerge_cli.formats.tables.parquet_dictionaries import large_dictionaries, plainly_typed
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
 from gpumerge_cli.formats.tables.parquet_pages import mean_of_dictionary, page_bytes
@@ -32,8 +33,6 @@ _LEAST_OF_BATCH = 1 << 18
 _BUFFERS = 16 << 20
 """The bytes that are read at once of all columns."""
 _LEAST_BUFFER, _LARGEST_BUFFER = 16 << 10, 1 << 20
-_MOST_HELD = 64 << 20
-"""Bytes of the dictionaries of a file that may be in memory beside its rows."""
 _SHORT = 2.5
 """Bytes of a value of a column that refers to a dictionary, with its share of that."""
 
@@ -95,7 +94,7 @@ class ParquetTable(Table):
             nbytes = max(nbytes, _LEAST_OF_BATCH)
             reader = pq.ParquetFile(
                 opened(self._file),
-                metadata=self.metadata,
+                metadata=self._metadata_as_read,
                 buffer_size=self._buffer_bytes(columns),
                 pre_buffer=False,
                 read_dictionary=[one for one in self._dictionaries if columns is None or one in columns],
@@ -257,21 +256,37 @@ class ParquetTable(Table):
                 found.append(field.name)
         return found
 
-    @property
-    def _held_dictionaries(self) -> list[str]:
-        """The columns that Arrow holds as dictionaries, if these are small enough for memory all together.
-
-        pyarrow copies a dictionary for each batch, so batches of few rows would take much more.
-        """
-        found, nbytes = [], 0
+    @cached_property
+    def plain_columns(self) -> frozenset[str]:
+        """See Table. Those of large dictionaries."""
+        found = {}
         for field in self.schema:
             leaf = self._leaf([field.name])
-            if leaf is None or not pa.types.is_dictionary(field.type):
-                continue
-            nbytes += sum(max(0, self._chunks(group, leaf).uncompressed) for group in range(len(self._groups)))
-            if nbytes <= _MOST_HELD:
-                found.append(field.name)
-        return found
+            if leaf is not None and pa.types.is_dictionary(field.type) and not field.type.ordered:
+                found[field.name] = [self._chunks(group, leaf) for group in range(len(self._groups))]
+        return frozenset(large_dictionaries(found))
+
+    def with_plain(self, columns: Collection[str]) -> ParquetTable:
+        """See Table."""
+        made = copy(self)
+        for name in ("_sizes", "_held_dictionaries", "_metadata_as_read"):
+            made.__dict__.pop(name, None)
+        made._bytes_of_rows = {}
+        made.__dict__["plain_columns"] = self.plain_columns.union(columns)
+        return made
+
+    @cached_property
+    def _held_dictionaries(self) -> list[str]:
+        """The columns that Arrow types as dictionaries, and that are read as such."""
+        flat = (
+            one.name for one in self.schema if pa.types.is_dictionary(one.type) and self._leaf([one.name]) is not None
+        )
+        return [name for name in flat if name not in self.plain_columns]
+
+    @cached_property
+    def _metadata_as_read(self) -> Any:
+        """The metadata by which batches have plain columns."""
+        return plainly_typed(self.footer, self.plain_columns) if self.plain_columns else self.metadata
 
     def again(self) -> ParquetTable:
         """See Table."""

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS
+from gpumerge_cli.formats.tables.dictionaries import check_index_types
 from gpumerge_cli.formats.tables.parquet_annotations import annotated
 from gpumerge_cli.formats.tables.parquet_columns import has_integer_decimals, is_int96, shape_of, stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import (
@@ -63,9 +64,10 @@ class ParquetWriter(CopyingWriter):
         self._groups: list[tuple[int, GroupFacts]] = []
 
     def encoded(self, rows: pa.Table) -> RowGroup:
-        """See TableWriter."""
-        pairs = zip(rows.schema, self._schema, strict=True)
-        dictionaries = {own.name: rows.column(own.name) for own, usual in pairs if own.type != usual.type}
+        """See TableWriter. Raises InputError for a dictionary whose indices cannot count its values."""
+        check_index_types(rows, self._schema)
+        pairs = [pair for pair in zip(rows.schema, self._schema, strict=True) if pair[0].type != pair[1].type]
+        dictionaries = {own.name: rows.column(own.name) for own, _ in pairs if pa.types.is_dictionary(own.type)}
         (group,) = split(self._file(rows, dictionaries))[1]
         return with_statistics(group, dictionaries) if dictionaries else group
 

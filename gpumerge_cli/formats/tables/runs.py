@@ -18,7 +18,7 @@ from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.cursor import LEAST_OF_COLUMN, RowsInMemory, batch_rows
-from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, dictionary_bytes, table_of
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
 from gpumerge_cli.formats.tables.items import Form
@@ -96,6 +96,7 @@ def sorted_runs(
     least = max(_LEAST_BATCH, LEAST_OF_COLUMN * len(tables[0].schema))
     batch_bytes = max(least, min(_LARGEST_BATCH, share * share // max(1, 2 * whole)))
     held: list[Any] = []
+    known: set[int] = set()  # the addresses of dictionaries
     size = number = rows_held = 0
     for table in tables:
         found, rows = 0, batch_rows(table, None, batch_bytes)
@@ -105,15 +106,22 @@ def sorted_runs(
             found += batch.num_rows
             if wanted is not None:
                 batch = wanted.of(batch, form, order)
-            nbytes = _bytes_to_sort(batch, form)
+            nbytes = _bytes_to_sort(batch, form, known)
             full = held and size + nbytes > memory - memory // _SPARED
             many = wanted is not None and rows_held + batch.num_rows > max(_MOST_CANDIDATES, _SHARES * wanted.count)
             if held and wanted is not None and (full or many):
                 held = _candidates(held, tables[0].schema, form, order, sort)
-                size, rows_held = sum(_bytes_to_sort(one, form) for one in held), sum(one.num_rows for one in held)
+                known.clear()
+                size, rows_held = (
+                    sum(_bytes_to_sort(one, form, known) for one in held),
+                    sum(one.num_rows for one in held),
+                )
+                nbytes = _bytes_to_sort(batch, form, known)
             if held and size + nbytes > memory - memory // _SPARED:
                 yield _spilled(number, held, tables[0].schema, form, order, sort, batch_bytes, spool)
                 held, size, number, rows_held = [], 0, number + 1, 0
+                known.clear()
+                nbytes = _bytes_to_sort(batch, form, known)
             held.append(batch)
             size += nbytes
             rows_held += batch.num_rows
@@ -136,13 +144,16 @@ def _candidates(held: list[Any], schema: pa.Schema, form: Form, order: RowsOrder
     return list(made.combine_chunks().to_batches())
 
 
-def _bytes_to_sort(batch: Any, form: Form) -> int:
-    """The most bytes that rows take as they are sorted: twice as their chunks are joined, or once beside items."""
+def _bytes_to_sort(batch: Any, form: Form, known: set[int]) -> int:
+    """The most bytes that rows take as they are sorted: twice as their chunks are joined, or once beside items.
+
+    known: see dictionary_bytes.
+    """
     sample = batch.slice(0, _SAMPLED)
     items = memoryview(form.items(sample, references(0, 0, sample.num_rows))).nbytes if sample.num_rows else 0
     of_items = items * batch.num_rows // max(1, sample.num_rows)
     rows: int = bytes_in_memory(batch)
-    return int(max(2 * rows, rows + _COPIES_OF_ITEMS * of_items))
+    return int(max(2 * rows, rows + _COPIES_OF_ITEMS * of_items)) + dictionary_bytes(batch, known)
 
 
 def _write(data: Any, out: IO[bytes]) -> None:

@@ -8,11 +8,10 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, table_of, without_dictionaries
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, one_table, table_of, without_dictionaries
 from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.join_gather import JoinGather
@@ -27,6 +26,8 @@ _FEW = 64
 """So few rows are gathered at once first, and where large ones may follow any row."""
 _UNEVEN = 4
 """Rows that are so many times smaller than the mean of all say that large ones follow."""
+_GROUPS_AHEAD, _LEAST_AHEAD = 2, 4 << 20
+"""A thread encodes the bytes of so many groups ahead of their turn, or so many bytes if that is more."""
 _LEAST = 4
 """A piece of so many times fewer rows than a group waits for others."""
 
@@ -97,7 +98,7 @@ class GroupSink(ItemSink):
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             self._waiting_rows = self._waiting_bytes = 0
-            self._append(self._writer.encoded(pa.concat_tables(waiting)))
+            self._append(self._writer.encoded(one_table(waiting)))
 
     def _append(self, group: Any) -> None:
         if isinstance(group, WholeGroup):
@@ -123,6 +124,7 @@ class RowSink(GroupSink):
         super().__init__(output, writer, gather.group_rows, gather.group_bytes, line_end=line_end)
         self._gather: Any = gather
         self._ahead = max(self._rows, gather.piece_rows)
+        self._ahead_bytes = max(_LEAST_AHEAD, _GROUPS_AHEAD * min(gather.large_bytes, gather.group_bytes))
         self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
 
     def encode(self, data: Bytes, numbers: Bytes | None = None) -> RowPiece:
@@ -161,7 +163,7 @@ class RowSink(GroupSink):
         return RowPiece(parts, ((part, is_encoded) for part, is_encoded, _ in made), nbytes)
 
     def _made(self, wanted: Any, numbers: Any) -> Iterator[tuple[Any, bool, int]]:
-        """The parts of a piece, and the rows that each has in memory. numbers: see _rows_of; None for no column."""
+        """The parts of a piece, and the rows ahead that each counts as. numbers: see _rows_of; None for no column."""
         if numbers is not None:
             for at in range(0, len(wanted), self._rows):
                 yield from self._gathered(wanted.part(at, at + self._rows), numbers[at : at + self._rows])
@@ -182,14 +184,20 @@ class RowSink(GroupSink):
     def _gathered(self, found: Any, numbers: Any = None) -> Iterator[tuple[Any, bool, int]]:
         """The rows of some items, encoded if they are enough for a group. numbers: those of the rows."""
         if not self._is_uneven:
-            size = self._size(found)
-            yield (*self._part(self._rows_of(found, numbers), whole=self._is_whole(size)), size)
+            size, rows = self._size(found), self._rows_of(found, numbers)
+            nbytes = bytes_in_memory(rows)
+            yield (*self._part(rows, whole=self._is_whole(size)), self._share_ahead(size, nbytes))
             return
         for some in self._limited(found, numbers):
             batches = [batch for rows in some for batch in rows.to_batches()]
             rows = some[0] if len(some) == 1 else table_of(batches, self._gather.output_schema)
-            size = max(rows.num_rows, int(self._rows * bytes_in_memory(rows) / self._gather.large_bytes))
-            yield (*self._part(rows, whole=self._is_whole(size)), size)
+            nbytes = bytes_in_memory(rows)
+            size = max(rows.num_rows, int(self._rows * nbytes / self._gather.large_bytes))
+            yield (*self._part(rows, whole=self._is_whole(size)), self._share_ahead(size, nbytes))
+
+    def _share_ahead(self, rows: int, nbytes: int) -> int:
+        """So many of the rows that are made ahead do these count as. nbytes: of them in memory."""
+        return max(rows, int(self._ahead * nbytes / self._ahead_bytes))
 
     def _limited(self, found: Any, numbers: Any) -> Iterator[list[Any]]:
         """The rows by parts whose bytes are limited. They depend on the rows alone.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import accumulate
@@ -75,6 +75,11 @@ class Table(ABC):
     def is_changed(self) -> bool:
         """Whether values have another form in the file, so that its groups cannot be copied."""
         return False
+
+    @property
+    def plain_columns(self) -> frozenset[str]:
+        """The columns of which batches have plain values where the schema has a dictionary of these."""
+        return frozenset()
 
     @cached_property
     def starts(self) -> list[int]:
@@ -147,6 +152,10 @@ class Table(ABC):
     @abstractmethod
     def again(self) -> Table:
         """The same file, opened once more."""
+
+    def with_plain(self, columns: Collection[str]) -> Table:
+        """The same file with more plain_columns, as far as it can."""
+        return self
 
     def check_read(self, rows: int) -> None:
         """Raise InputError if all batches together had another number of rows than it says."""

@@ -1,0 +1,54 @@
+"""Columns of Parquet files that Arrow types as dictionaries, because the writer left its schema in the metadata.
+
+pyarrow copies the whole dictionary of a row group for each batch. Small dictionaries are read in large batches. Large
+ones are read as plain values, so that batches take the bytes of their rows.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gpumerge_cli.dataclass import replace
+from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts
+from gpumerge_cli.formats.tables.parquet_facts import MAGIC, ParquetFooter
+from gpumerge_cli.formats.tables.parquet_footer import footer_bytes
+
+_MOST_HELD = 64 << 20
+"""Bytes of the dictionaries of a file that may be in memory beside its rows, if those of a group are large."""
+_LARGE = 2 << 20
+"""Dictionaries of groups are large from so many bytes on: most writers end one at 1 MB."""
+_OF_INDEX = 5
+"""More than the bytes of an index in a page, with its levels."""
+_SCHEMA = b"ARROW:schema"
+
+
+def large_dictionaries(columns: Mapping[str, Sequence[ChunkFacts]]) -> list[str]:
+    """The columns that are read as plain values. columns: the chunks of those that Arrow types as dictionaries."""
+    found, held = [], 0
+    for name, chunks in columns.items():
+        nbytes = sum(max(0, chunk.uncompressed - _OF_INDEX * chunk.num_values) for chunk in chunks)
+        if held + nbytes > _MOST_HELD and nbytes > _LARGE * len(chunks):
+            found.append(name)
+        else:
+            held += nbytes
+    return found
+
+
+def plainly_typed(footer: ParquetFooter, names: Collection[str]) -> pq.FileMetaData:
+    """The metadata of a file, in which Arrow types some columns by their values. Raises errors of Arrow."""
+    metadata = [(key, _plain(value, names) if value and key == _SCHEMA else value) for key, value in footer.metadata]
+    data = MAGIC + footer_bytes(replace(footer, metadata=tuple(metadata)), footer.rows, footer.groups)
+    return pq.read_metadata(pa.BufferReader(data))
+
+
+def _plain(encoded: bytes, names: Collection[str]) -> bytes:
+    """A schema as metadata have it, with the types of values of some columns."""
+    schema = pa.ipc.read_schema(pa.py_buffer(b64decode(encoded)))
+    for number, field in enumerate(schema):
+        if field.name in names and pa.types.is_dictionary(field.type):
+            schema = schema.set(number, field.with_type(field.type.value_type))
+    return b64encode(schema.serialize().to_pybytes())
