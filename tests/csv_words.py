@@ -1,4 +1,4 @@
-"""What the quotes of CSV enclose, found by NumPy: the plain form of gm_csv_marks. Bit k of a word stands for byte k."""
+"""NumPy finds the bytes that quotes of CSV enclose, as gm_csv_marks does. Bit k of a word stands for byte k."""
 
 from __future__ import annotations
 

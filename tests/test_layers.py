@@ -44,7 +44,7 @@ ENTERED = {
     "backends.gpu": {
         "backends.select", "explain.shape", "cli.batch_jobs", "cli.info",
         "arrays.counting", "arrays.device", "arrays.device_images", "arrays.device_selection", "arrays.multi_gpu",
-        "arrays.payload", "arrays.prepared_calls", "arrays.run",
+        "arrays.payload", "arrays.prepared_calls",
     },
 }  # fmt: skip
 # Names of the package itself that modules may import. Its other names come from rooms above most modules.

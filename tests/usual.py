@@ -9,7 +9,7 @@ import pytest
 
 
 def mark_other_cases(items: Iterable[pytest.Item]) -> None:
-    """Of a test that is marked `one_of_each` or `one_in`, most cases become thorough ones.
+    """Mark most cases of a test thorough, if the test is marked `one_of_each` or `one_in`.
 
     `one_of_each`: each value of each parameter is in a usual case, and few cases are usual. The other cases are other
     combinations of the values. `one_in(n)`: the first of each n cases is usual. Cases that need a GPU count apart.

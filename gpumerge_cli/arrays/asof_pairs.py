@@ -110,8 +110,7 @@ def grouped(xp: Any, by: tuple[Any, Any], argsort: Callable[[Any], Any]) -> Grou
     """The order of groups of equal exact keys. by: those of both sides. argsort: a stable one, of all but strings."""
     keys = xp.concatenate(by)
     order = np.argsort(keys, kind="stable") if keys.dtype.kind == "U" else argsort(keys)
-    in_order = exact(keys[order])
-    here, ahead = in_order[1:], in_order[:-1]
+    here, ahead = keys[order[1:]], keys[order[:-1]]
     new = here != ahead
     if keys.dtype.kind in "fmM":  # NaN and NaT do not equal themselves
         new &= (here == here) | (ahead == ahead)
@@ -124,8 +123,7 @@ def grouped(xp: Any, by: tuple[Any, Any], argsort: Callable[[Any], Any]) -> Grou
 
 def check_groups(xp: Any, images: tuple[Any, Any], found: Grouped) -> None:
     """Raises DisorderError if an item goes before another one of its group that lies ahead. images: in group order."""
-    for side, (given, numbers, places) in enumerate(zip(images, found.numbers, found.places, strict=True)):
-        keys = exact(given)
+    for side, (keys, numbers, places) in enumerate(zip(images, found.numbers, found.places, strict=True)):
         wrong = (numbers[1:] == numbers[:-1]) & (keys[1:] < keys[:-1])
         if keys.dtype.kind in "fmM":  # NaN and NaT are last
             wrong |= (numbers[1:] == numbers[:-1]) & (keys[1:] == keys[1:]) & (keys[:-1] != keys[:-1])

@@ -297,7 +297,7 @@ class DeviceCall:
         return None if self.call.rows is None else [readable(each) for each in self.call.rows]
 
     def _plain_rows(self) -> list[Any] | None:
-        """The values as CuPy's kernels take them: see payload.plain."""
+        """The values as CuPy's kernels take them: see plain_items.plain."""
         return None if self.call.rows is None else [plain(each) for each in self._rows() or ()]
 
     def _target(self) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import Tuning, launch_request, wants_counts
+from gpumerge_cli.arrays.prepared_calls import run_prepared
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import as_merge
 from gpumerge_cli.engine.job import BackendChoice
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 _USUAL = LaunchRequest()
+_MERGE_PREPARED = partial(run_prepared, "merge")
 
 
 @as_merge
@@ -105,6 +108,6 @@ def merge(
         arrays,
         CallOptions(values, key, descending, out, backend, device, threads, check, text=text),
         lambda on: on.merge(request),
-        usual="merge" if not tuning else None,
+        usual=_MERGE_PREPARED if not tuning else None,
         counts=wants_counts(counts, out=out),
     )

@@ -11,12 +11,10 @@ from gpumerge_cli.arrays.device import DeviceCall
 from gpumerge_cli.arrays.device_images import device_call
 from gpumerge_cli.arrays.host import HostCall
 from gpumerge_cli.arrays.options import flag
-from gpumerge_cli.arrays.prepared_calls import run_prepared
 from gpumerge_cli.order.equals import Equals
 
 if TYPE_CHECKING:
     from gpumerge_cli.arrays.prepared_calls import Usual
-    from gpumerge_cli.backends.gpu.prepared import PreparedOperation
     from gpumerge_cli.order.equals import Kept
 
 
@@ -25,16 +23,15 @@ def run_call(
     options: CallOptions,
     work: Callable[[HostCall | DeviceCall], Any],
     *,
-    usual: PreparedOperation | Usual | None,
+    usual: Usual | None,
     counts: bool = False,
     keep: Kept = "first",
     equals: Equals = Equals.ALL,
 ) -> Any:
     """The result of a call, as users get it: the keys, (keys, values), or an answer; counts come last.
 
-    work: carries it out. usual: the operation, if nothing but `options` changes it, so that a prepared call may carry
-    it out; or what tries such calls. counts: see wants_counts. keep: see counted. equals: the items of the result.
-    Errors: see merge.
+    work: carries it out. usual: tries prepared calls, if nothing but `options` changes the operation. counts: see
+    wants_counts. keep: see counted. equals: the items of the result. Errors: see merge.
     """
     values, key, descending, out, backend, _, threads, check, _, text = options
     if descending is not False:
@@ -42,11 +39,7 @@ def run_call(
         options = options._replace(descending=descending)
     plain = key is None and text is None and threads is None and check is False
     if usual is not None and plain and backend in ("auto", "gpu"):
-        found = (
-            run_prepared(usual, arrays, descending, out, values)
-            if isinstance(usual, str)
-            else usual(arrays, descending, out, values)
-        )
+        found = usual(arrays, descending, out, values)
         if found is not None:
             return counted(found, None, 1, keep, moved=values is not None) if counts else found
     call = Call.of(arrays, options, equals)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.multi_gpu import in_shares, sort_on_gpus
 from gpumerge_cli.arrays.options import wants_counts
+from gpumerge_cli.arrays.prepared_calls import run_prepared
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.arrays.sort_signatures import as_sort
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from gpumerge_cli.arrays.text_key import TextKey, TextKind
 
 _USUAL = SortRequest()
+_SORT_PREPARED = partial(run_prepared, "sort")
+_ARGSORT_PREPARED = partial(run_prepared, "argsort")
+_IS_SORTED_PREPARED = partial(run_prepared, "is_sorted")
 
 
 class _ArgsortKeywords(TypedDict, total=False):
@@ -102,7 +107,7 @@ def sort(
         (array,),
         options,
         lambda on: on.sort(request),
-        usual="sort" if request is _USUAL else None,
+        usual=_SORT_PREPARED if request is _USUAL else None,
         counts=with_counts,
     )
 
@@ -152,7 +157,7 @@ def argsort(
         (array,),
         CallOptions(None, key, descending, None, backend, device, threads, text=text),
         lambda on: on.argsort(request),
-        usual="argsort" if request is _USUAL else None,
+        usual=_ARGSORT_PREPARED if request is _USUAL else None,
     )
 
 
@@ -180,7 +185,7 @@ def is_sorted(
     DeviceError: an unavailable GPU.
     """
     options = CallOptions(None, key, descending, text=text)
-    return bool(run_call((array,), options, lambda on: on.is_sorted(), usual="is_sorted"))
+    return bool(run_call((array,), options, lambda on: on.is_sorted(), usual=_IS_SORTED_PREPARED))
 
 
 def _request(algorithm: Algorithm | Literal["auto"], kernel: KernelChoice) -> SortRequest:

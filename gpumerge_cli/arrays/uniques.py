@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from numpy.typing import NDArray
 
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import flag
+from gpumerge_cli.arrays.prepared_calls import run_prepared
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import Indices, K, No, Yes
 from gpumerge_cli.engine.job import BackendChoice
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.equals import Kept
 
 _SORT = SortRequest()
+_SORT_PREPARED = partial(run_prepared, "sort")
 
 
 class _Keywords(TypedDict, total=False):
@@ -92,6 +95,6 @@ def unique(
     counts = flag("counts", counts)
     rows = None if values is None else (values,)
     options = CallOptions(rows, key, descending, None, backend, device, threads, listed=False, text=text)
-    found = run_call((array,), options, lambda on: on.sort(_SORT), usual="sort", counts=True, keep=keep)
+    found = run_call((array,), options, lambda on: on.sort(_SORT), usual=_SORT_PREPARED, counts=True, keep=keep)
     found = found if counts else found[:-1]
     return found if len(found) > 1 else found[0]

@@ -209,75 +209,66 @@ def open_inputs(
         deferred = outputs_next and copier is None and all(map(_opens_at_once, names, layouts))
         for output in () if deferred else outputs:
             check_writable(output)
-        try:
-            inputs = _opened(names, items, layouts, stack, stopwatch or Stopwatch(), advance, resources, copier, alike,
-                             silent, purpose)  # fmt: skip
-        except GpumergeError:
-            for output in outputs if deferred else ():
-                check_writable(output)
-            raise
+        with _outputs_first(outputs if deferred else ()):
+            stopwatch = stopwatch or Stopwatch()
+            openings = ReadingProgress(names, layouts, advance)
+            if copier is not None:
+                copies = stack.enter_context(copier(names, layouts, stopwatch, openings.of))
+                layouts = layouts_of(names, replace(items, copies=copies))
+            sources = _open_all(names, layouts, stack, stopwatch, openings, resources)
+            if purpose is not None:
+                layouts = [replace(layout, purpose=purpose) for layout in layouts]
+            if alike:
+                same_items(sources, layouts)
+            first = layouts[0]
+            prepared = _prepared(sources, first, stack, stopwatch, openings)
+            dtype = prepared.sources[0].dtype
+            inputs = Inputs(
+                prepared.sources,
+                prepared.order,
+                first,
+                dtype,
+                prepared.written,
+                openings.rest,
+                tuple(names),
+                is_sorted=prepared.is_sorted,
+                join=prepared.join,
+            )
+            if any(isinstance(source, LineSource) for source in inputs.sources):
+                from gpumerge_cli.engine.headers import new_head
+                from gpumerge_cli.engine.line_warnings import warn_about_lines
+
+                if alike:
+                    lines = [source for source in inputs.sources if isinstance(source, LineSource)]
+                    inputs = replace(inputs, new_head=new_head(lines, inputs.written, first))
+                if alike and inputs.order.text is not None and inputs.order.text.is_timed:
+                    from gpumerge_cli.engine.times import read_first_times, with_years_of
+
+                    count = len(inputs.sources)
+                    order = inputs.order.by_rules(
+                        with_years_of(inputs.sources, [inputs.order] * count, inputs.order.text)
+                    )
+                    inputs = replace(inputs, order=order, first_times=read_first_times(inputs.sources, [order] * count))
+                if not silent:
+                    warn_about_lines(inputs.sources, inputs.order, items, first.format)
         yield inputs
+
+
+@contextmanager
+def _outputs_first(outputs: Sequence[str]) -> Iterator[None]:
+    """If opening inputs fails, raise the OutputError of an output that cannot be written in place of that error."""
+    try:
+        yield
+    except GpumergeError:
+        for output in outputs:
+            check_writable(output)
+        raise
 
 
 def _opens_at_once(name: str, layout: Layout) -> bool:
     """Whether opening an input reads no more than the start of it."""
     readings = layout.format.readings(layout.items) or layout.format.holds == "rows"
     return not readings and not is_packed(name, layout) and name != STDIO and os.path.isfile(name)
-
-
-def _opened(
-    names: Sequence[str],
-    items: Items,
-    layouts: list[Layout],
-    stack: ExitStack,
-    stopwatch: Stopwatch,
-    advance: Advance | None,
-    resources: Resources,
-    copier: Copier | None,
-    alike: bool,
-    silent: bool,
-    purpose: Purpose | None,
-) -> Inputs:
-    """See open_inputs. The stack closes them."""
-    openings = ReadingProgress(names, layouts, advance)
-    if copier is not None:
-        copies = stack.enter_context(copier(names, layouts, stopwatch, openings.of))
-        layouts = layouts_of(names, replace(items, copies=copies))
-    sources = _open_all(names, layouts, stack, stopwatch, openings, resources)
-    if purpose is not None:
-        layouts = [replace(layout, purpose=purpose) for layout in layouts]
-    if alike:
-        same_items(sources, layouts)
-    first = layouts[0]
-    prepared = _prepared(sources, first, stack, stopwatch, openings)
-    dtype = prepared.sources[0].dtype
-    inputs = Inputs(
-        prepared.sources,
-        prepared.order,
-        first,
-        dtype,
-        prepared.written,
-        openings.rest,
-        tuple(names),
-        is_sorted=prepared.is_sorted,
-        join=prepared.join,
-    )
-    if any(isinstance(source, LineSource) for source in inputs.sources):
-        from gpumerge_cli.engine.headers import new_head
-        from gpumerge_cli.engine.line_warnings import warn_about_lines
-
-        if alike:
-            lines = [source for source in inputs.sources if isinstance(source, LineSource)]
-            inputs = replace(inputs, new_head=new_head(lines, inputs.written, first))
-        if alike and inputs.order.text is not None and inputs.order.text.is_timed:
-            from gpumerge_cli.engine.times import read_first_times, with_years_of
-
-            count = len(inputs.sources)
-            order = inputs.order.by_rules(with_years_of(inputs.sources, [inputs.order] * count, inputs.order.text))
-            inputs = replace(inputs, order=order, first_times=read_first_times(inputs.sources, [order] * count))
-        if not silent:
-            warn_about_lines(inputs.sources, inputs.order, items, first.format)
-    return inputs
 
 
 def _prepared(

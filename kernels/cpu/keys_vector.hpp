@@ -56,7 +56,7 @@ __forceinline__ void store_vector(Item* items, Vector ordered)
     std::memcpy(items, &keys, sizeof keys);
 }
 
-// Of each pair of lanes the one that goes first, or the other one.
+// In each lane the key that goes first, or the one that goes last.
 __forceinline__ Vector lower_lanes(Vector x, Vector y) { return x < y ? x : y; }
 __forceinline__ Vector upper_lanes(Vector x, Vector y) { return x > y ? x : y; }
 __forceinline__ Vector first_lanes(Vector x, Vector y) { return DESCENDING ? upper_lanes(x, y) : lower_lanes(x, y); }
@@ -169,7 +169,8 @@ inline void note_zeros(const Item* items, long long count, Item& all, Item& any)
     }
 }
 
-// Whether equal keys of sorted slices have equal bits. In sorted slices NaNs lie at one end. Of other slices any answer is right.
+// Whether equal keys of both slices have equal bits. NaNs of a sorted slice lie at one end of it. If slices are not sorted, either
+// answer is right.
 inline bool alike_if_equal(const Pair& pair)
 {
     if (pair.m > 0 && is_nan(pair.a[DESCENDING ? 0 : pair.m - 1])) return false;

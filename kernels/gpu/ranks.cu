@@ -5,7 +5,7 @@
 #include "sizes.cuh"
 
 // Adds to ranks[i] the number of items of the run that go before items[i]; with `through`, also of those that equal it. With
-// `first`, for the first run of a call, it writes instead. Of a run in any order a rank is some number in [0, length].
+// `first`, it writes this number to ranks[i]. The run may be unsorted: then the number is any one in [0, length].
 // Any grid: threads stride over the items. A thread searches for RANKED_AT_ONCE of them, whose loads do not wait for each other.
 extern "C" __global__ void __launch_bounds__(RANKING_THREADS) rank_items(
     const Item* run, long long length, const Item* items, long long count, long long through, long long first, long long* ranks)

@@ -12,7 +12,7 @@ import os
 import re
 import struct
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -151,6 +151,20 @@ class Variant:
     def takes_values(self) -> bool:
         """Whether its items are integers of 8 or 16 bits, which merge_values.cu takes."""
         return self.order.kind in ("int", "uint") and not self.order.is_rows and self.order.width <= 2
+
+    def of_file(self, name: str, changes: Mapping[str, str], undefined: Sequence[str] = ()) -> tuple[str, str]:
+        """See source, for the kernels of the file name.cu alone, which name.inl launches.
+
+        changes: texts of the file, which it must hold, and those in their place. undefined: macros of the file.
+        """
+        text = self.change(name, flatten(f"{name}.cu")).replace('extern "C"', "")
+        for usual, here in changes.items():
+            assert usual in text, usual
+            text = text.replace(usual, here)
+        head = "\n".join(f"#define {macro} {value}" for macro, value in order_macros(self.order))
+        space = f"{name}_{digest([head, text])}"
+        behind = "".join(f"#undef {macro}\n" for macro in undefined)
+        return f'{head}\nnamespace {space} {{\n{text}\n#include "{name}.inl"\n}}\n{behind}', space
 
     def source(self) -> tuple[str, str]:
         """The C++ text of the kernels, and the name of its namespace, which equal texts share."""

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_shim import ALIGNED_SHARED, Case, Program, Variant, digest
+from kernel_shim import ALIGNED_SHARED, Case, Program, Variant
 
-from gpumerge_cli.backends.gpu.source import flatten, order_macros
 from gpumerge_cli.order.kinds import KeyOrder
 
 BLOCK, TURNS = 64, 2
@@ -21,18 +20,12 @@ class Groups(Variant):
     """groups.cu for one order, in tiles of 128 items."""
 
     def source(self) -> tuple[str, str]:
-        text = self.change("groups", flatten("groups.cu")).replace('extern "C"', "")
-        text = text.replace(ALIGNED_SHARED, "using shim::shared_bytes;")
-        for usual, here in (
-            ("#define BLOCK_SIZE GROUPING_THREADS", f"#define BLOCK_SIZE {BLOCK}"),
-            ("TURNS = GROUPING_TURNS", f"TURNS = {TURNS}"),
-        ):
-            assert usual in text
-            text = text.replace(usual, here)
-        head = "\n".join(f"#define {name} {value}" for name, value in order_macros(self.order))
-        name = f"groups_{digest([head, text])}"
-        body = f'namespace {name} {{\n{text}\n#include "groups.inl"\n}}\n#undef BLOCK_SIZE\n#undef WIDE\n'
-        return f"{head}\n{body}", name
+        changes = {
+            "#define BLOCK_SIZE GROUPING_THREADS": f"#define BLOCK_SIZE {BLOCK}",
+            "TURNS = GROUPING_TURNS": f"TURNS = {TURNS}",
+            ALIGNED_SHARED: "using shim::shared_bytes;",
+        }
+        return self.of_file("groups", changes, ["BLOCK_SIZE", "WIDE"])
 
 
 VARIANTS = [

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_shim import Case, Program, Variant, digest
+from kernel_shim import Case, Program, Variant
 
-from gpumerge_cli.backends.gpu.source import flatten, order_macros
 from gpumerge_cli.order.kinds import KeyOrder
 from tests.strategies import special_values
 
@@ -19,12 +18,7 @@ class Ranks(Variant):
     """ranks.cu for one order, in blocks of two warps."""
 
     def source(self) -> tuple[str, str]:
-        text = self.change("ranks", flatten("ranks.cu")).replace('extern "C"', "")
-        assert "constexpr int RANKING_THREADS = 256;" in text
-        text = text.replace("constexpr int RANKING_THREADS = 256;", "constexpr int RANKING_THREADS = 64;")
-        head = "\n".join(f"#define {name} {value}" for name, value in order_macros(self.order))
-        name = f"ranks_{digest([head, text])}"
-        return f'{head}\nnamespace {name} {{\n{text}\n#include "ranks.inl"\n}}\n', name
+        return self.of_file("ranks", {"RANKING_THREADS = 256": "RANKING_THREADS = 64"})
 
 
 VARIANTS = [

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_shim import Case, Program, Variant, digest
+from kernel_shim import Case, Program, Variant
 
 from gpumerge_cli.arrays.first_items import sample_positions
 from gpumerge_cli.backends.base import SELECT_EQUAL, SELECT_LESS
-from gpumerge_cli.backends.gpu.source import flatten, order_macros
 from gpumerge_cli.order.kinds import KeyOrder
 
 BLOCK = 64
@@ -22,13 +21,8 @@ class Selects(Variant):
     """select.cu for one order, in blocks of two warps."""
 
     def source(self) -> tuple[str, str]:
-        usual = "#define BLOCK_SIZE SELECTING_THREADS"
-        text = self.change("select", flatten("select.cu")).replace('extern "C"', "")
-        assert usual in text
-        text = text.replace(usual, f"#define BLOCK_SIZE {BLOCK}")
-        head = "\n".join(f"#define {name} {value}" for name, value in order_macros(self.order))
-        name = f"selects_{digest([head, text])}"
-        return f'{head}\nnamespace {name} {{\n{text}\n#include "select.inl"\n}}\n#undef BLOCK_SIZE\n', name
+        changes = {"#define BLOCK_SIZE SELECTING_THREADS": f"#define BLOCK_SIZE {BLOCK}"}
+        return self.of_file("select", changes, ["BLOCK_SIZE"])
 
 
 VARIANTS = [

@@ -62,7 +62,7 @@ def _array(values: list[Any], type: pa.DataType) -> pa.Array:
 
 
 def _place(value: Any, nulls: str) -> Any:
-    """What orders a value."""
+    """The key by which Python orders values."""
     if value is None:
         return (-1 if nulls == "first" else 3, 0)
     if isinstance(value, float) and math.isnan(value):
@@ -71,7 +71,7 @@ def _place(value: Any, nulls: str) -> Any:
 
 
 def _turned(value: Any, ranks: dict[Any, int], nulls: str) -> float:
-    """What orders a value whose column descends. Nulls stay where they are."""
+    """The key by which Python orders values of a column that descends. Nulls stay where they are."""
     if value is None:
         return -math.inf if nulls == "first" else math.inf
     return -ranks[_place(value, nulls)]
