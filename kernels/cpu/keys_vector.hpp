@@ -10,12 +10,12 @@
 #ifdef VECTOR_BYTES  // a test's choice
 #elif defined(__AVX512BW__) && defined(__AVX512VL__)
 #define VECTOR_BYTES 64
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) && (KEY_BITS < 64 || KEY_KIND == 2)
 #define VECTOR_BYTES 32
-#elif defined(__ARM_NEON)
+#elif (defined(__SSE4_1__) || defined(__ARM_NEON)) && !defined(__AVX2__) && (KEY_BITS < 32 || (KEY_BITS == 32 && KEY_KIND == 2))
 #define VECTOR_BYTES 16
 #else
-#define VECTOR_BYTES 0  // a merge by vectors of x86-64-v2 is no faster than one by items
+#define VECTOR_BYTES 0  // vectors of few keys are slower than single items
 #endif
 
 #if VECTOR_BYTES

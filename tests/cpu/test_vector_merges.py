@@ -37,7 +37,12 @@ def test_vectors_merge_as_items_do(form: tuple[int, int, int, int], tmp_path: Pa
 def test_vectors_of_neon(kind: tuple[int, int, int], tmp_path: Path) -> None:
     emulator = needs.program("qemu-aarch64")
     zig = Path(needs.library("ziglang").__file__).parent / "zig"
-    passes([str(zig), "c++", "-target", "aarch64-linux-musl", "-static", "-O2"], kind, [emulator], tmp_path)
+    passes(
+        [str(zig), "c++", "-target", "aarch64-linux-musl", "-static", "-O2", "-DVECTOR_BYTES=16"],
+        kind,
+        [emulator],
+        tmp_path,
+    )
 
 
 def passes(compiler: Sequence[str], kind: Sequence[int], runner: Sequence[str], folder: Path) -> None:
