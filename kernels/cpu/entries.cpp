@@ -271,6 +271,12 @@ int64_t gm_asof(const OrderSpec* order, const ArrayAsofSpec* spec, int64_t* indi
     });
 }
 
+int64_t gm_vector_bytes(const OrderSpec* order)
+{
+    const KeyFunctions* const keys = key_functions(*order);
+    return keys == nullptr ? 0 : keys->vector_bytes;
+}
+
 int64_t gm_first_disorder(const OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict)
 {
     if (reinterpret_cast<uintptr_t>(items) % order->width == 0)
