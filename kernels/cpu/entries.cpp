@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "keys_sort.hpp"
+#include "pairs.hpp"
 #include "workspace.hpp"
 
 namespace {
@@ -184,6 +185,21 @@ int64_t gm_merge_arrays(const OrderSpec* order, const LaunchSpec* launch, const 
     return with_keys(*order, *launch, threads, [&](const KeyMerge& merging) {
         const AlignedRuns aligned(runs, counts, inputs, order->width);
         with_aligned(out, aligned.nbytes, order->width, [&](Byte* to) { merging.merge(aligned.runs, to); });
+    });
+}
+
+int64_t gm_merge_pairs(const OrderSpec* order, const LaunchSpec* launch, const unsigned char* const* runs,
+    const unsigned char* const* values, const int64_t* counts, int64_t inputs, int64_t value_bytes, unsigned char* out,
+    unsigned char* out_values, int64_t threads)
+{
+    return guarded([&] {
+        const AlignedRuns aligned(runs, counts, inputs, order->width);
+        std::vector<PairRun> pairs;
+        for (int64_t run = 0; run < inputs; ++run) pairs.push_back({aligned.runs[run].items, values[run], counts[run]});
+        const Team team(static_cast<int>(threads));
+        const PairMerge merging{*order, *key_functions(*order), *launch, value_bytes, team};
+        with_aligned(out, aligned.nbytes, order->width, [&](Byte* to) { merging.merge(pairs, to, out_values); });
+        return DONE;
     });
 }
 

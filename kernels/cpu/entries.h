@@ -606,6 +606,10 @@ int64_t gm_join_fields(struct Join* join, int64_t input, const unsigned char* li
 /* Merges and sorts of arrays of keys in memory. runs, counts: the address and the number of items of each. */
 int64_t gm_merge_arrays(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,
     const int64_t* counts, int64_t inputs, unsigned char* out, int64_t threads);
+/* The same of keys of 4 or 8 bytes, no DATE_KEYS, with values of value_bytes each, 4 or 8, in arrays of their own. */
+int64_t gm_merge_pairs(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,
+    const unsigned char* const* values, const int64_t* counts, int64_t inputs, int64_t value_bytes, unsigned char* out,
+    unsigned char* out_values, int64_t threads);
 /* Writes a set of sorted arrays to the front of out, which has room for all of their items. equals: a set. kept becomes the
  * number of the set's items. */
 int64_t gm_combine_arrays(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,

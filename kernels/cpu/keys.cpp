@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gallop.hpp"
+#include "network.hpp"
 #include "../host.cuh"
 
 namespace {

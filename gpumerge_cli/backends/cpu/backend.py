@@ -66,6 +66,10 @@ class CpuBackend:
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
         return policies.resolve(request, order)
 
+    def resolve_pairs(self, request: LaunchRequest, order: Order) -> LaunchPolicy | None:
+        """See policy.resolve_pairs."""
+        return policies.resolve_pairs(request, order)
+
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         return policies.resolve_sort(request, order, nbytes)
 
@@ -143,6 +147,29 @@ class CpuBackend:
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
         arguments = (order_spec(order), launch_spec(policy), addresses, counts, len(runs))
         check_status(self._library.gm_merge_arrays(*arguments, out.ctypes.data, threads))
+
+    def merge_pairs(
+        self,
+        runs: Sequence[Any],
+        values: Sequence[Any],
+        order: Order,
+        policy: LaunchPolicy,
+        out: Any,
+        out_values: Any,
+        *,
+        threads: int = 1,
+    ) -> None:
+        """Merge runs as merge_arrays does, and move the value of each key along, to `out_values`.
+
+        runs: of numbers of 4 or 8 bytes. values: for each run a contiguous array with rows of 4 or 8 bytes, one a key.
+        """
+        addresses, of_values = (
+            (ctypes.c_void_p * len(runs))(*(each.ctypes.data for each in arrays)) for arrays in (runs, values)
+        )
+        counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
+        arguments = (order_spec(order), launch_spec(policy), addresses, of_values, counts, len(runs))
+        to = (out_values.nbytes // max(1, len(out)), out.ctypes.data, out_values.ctypes.data)
+        check_status(self._library.gm_merge_pairs(*arguments, *to, threads))
 
     def combine_arrays(self, runs: Sequence[Any], order: Order, equals: Equals, out: Any, *, threads: int = 1) -> int:
         """Write a set of sorted 1-D contiguous arrays of the order's dtype to the front of `out`.

@@ -32,6 +32,15 @@ def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
     return variant.cpu.resolve(request, order.compared_bytes, why)
 
 
+def resolve_pairs(request: LaunchRequest, order: Order) -> LaunchPolicy | None:
+    """The launch of a merge of keys with values, which by vectors is faster than by items for all keys; None if the
+    kernel merges keys alone. Raises UsageError that names the exceeded limit.
+    """
+    variant = requested_variant(request)
+    chosen = variant.cpu.resolve(request, order.compared_bytes, variant.cpu.how)
+    return chosen if variant.tile == "output" else None
+
+
 def _taking(asked: Variant, order: Order) -> Variant:
     """The last variant up to `asked` that takes items of this order."""
     names = KERNELS[KERNELS.index(asked.name) :: -1]

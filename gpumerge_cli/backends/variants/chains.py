@@ -9,7 +9,7 @@ from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.native.library import library
 
 
-def on_cpu(kernel: str, request: LaunchRequest, length: int, why: str) -> LaunchPolicy:
+def chain_policy(kernel: str, request: LaunchRequest, length: int, why: str) -> LaunchPolicy:
     """The policy on the CPU. length: the items that a chain merges before the chains are cut again, by default."""
     chains = library().CHAINS
     tile = size_in_range("--tile-size", request.tile_size, chains * length, chains, MAX_TILE, "items a tile")
@@ -24,7 +24,7 @@ def on_cpu(kernel: str, request: LaunchRequest, length: int, why: str) -> Launch
     return LaunchPolicy(kernel, 1, items, items * chains, why=why)
 
 
-def cpu_splits(policy: LaunchPolicy) -> Splits:
+def chain_splits(policy: LaunchPolicy) -> Splits:
     """The levels on the CPU: tiles, and their chains."""
     number = library().CHAINS
 

@@ -152,8 +152,8 @@ register_variant(
         tile="output",
         gpu=ON_GPU,
         cpu=OnCpu(
-            lambda request, width, why: chains.on_cpu("path", request, _CHAIN_ITEMS, why),
-            chains.cpu_splits,
+            lambda request, width, why: chains.chain_policy("path", request, _CHAIN_ITEMS, why),
+            chains.chain_splits,
             how="four chains a thread",
         ),
     )

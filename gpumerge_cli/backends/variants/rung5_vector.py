@@ -26,8 +26,8 @@ register_variant(
         auto=True,
         gpu=ON_GPU,
         cpu=OnCpu(
-            lambda request, width, why: chains.on_cpu("vector", request, _CHAIN_ITEMS, why),
-            chains.cpu_splits,
+            lambda request, width, why: chains.chain_policy("vector", request, _CHAIN_ITEMS, why),
+            chains.chain_splits,
             how="four chains a thread, keys by vectors",
             takes=_has_vectors,
         ),

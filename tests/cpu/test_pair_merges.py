@@ -1,0 +1,55 @@
+"""Merges of keys with values equal stable sorts of pairs: vectors of every size, under sanitizers, on any processor."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from kernels.build_library import key_kinds
+from tests import needs
+from tests.seeds import given_or_random_seed
+
+HERE = Path(__file__).parent
+CPU = HERE.parents[1] / "kernels" / "cpu"
+KINDS = [(bits, kind, descending) for bits, kind, descending in key_kinds() if bits >= 32 and kind != 5]
+LEVELS = {"avx512f": ("x86-64-v4", 64), "avx2": ("x86-64-v3", 32)}
+"""By the flag of a processor: a level, and the bytes of its vectors."""
+FORMS = [*((kind, kind[0] // 4) for kind in KINDS), *((kind, (16, 32, 64)[at % 3]) for at, kind in enumerate(KINDS))]
+"""Bits, KEY_KIND and DESCENDING of keys, and the bytes of a vector: of two keys, or of many."""
+FEW = [((32, 2, 1), 8)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [*FEW, *(pytest.param(*each, marks=pytest.mark.thorough) for each in FORMS if each not in FEW)],
+    ids=str,
+)
+def test_vectors_merge_pairs(kind: tuple[int, int, int], size: int, tmp_path: Path) -> None:
+    # The compiler makes vectors of this size of what the processor has.
+    passes([], kind, size, tmp_path)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("flag", LEVELS)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_vectors_of_a_level_merge_pairs(kind: tuple[int, int, int], flag: str, tmp_path: Path) -> None:
+    if flag not in Path("/proc/cpuinfo").read_text():
+        pytest.skip(f"this processor has no {flag}")
+    level, size = LEVELS[flag]
+    passes([f"-march={level}"], kind, size, tmp_path)
+
+
+def passes(flags: Sequence[str], kind: Sequence[int], size: int, folder: Path) -> None:
+    """The program for a kind of keys merges without a fault."""
+    program, seed = folder / "merges", given_or_random_seed()
+    checked = ["-O1", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    macros = [f"-D{name}={value}" for name, value in zip(("KEY_BITS", "KEY_KIND", "DESCENDING"), kind, strict=True)]
+    sources = [str(HERE / "pair_merges.cpp"), *(str(CPU / name) for name in ("keys.cpp", "team.cpp"))]
+    command = [needs.program("g++"), "-std=c++17", "-w", *checked, *flags, f"-DPAIR_VECTOR_BYTES={size}", *macros]
+    subprocess.run([*command, f"-I{CPU}", *sources, "-o", str(program)], check=True)
+    found = subprocess.run([program, str(seed)], capture_output=True, text=True)
+    assert found.returncode == 0, (kind, size, seed, found.stdout, found.stderr[-2000:])
+    assert int(found.stdout) > 1000
