@@ -70,10 +70,8 @@ def test_values_go_where_their_keys_go(kernel: str) -> None:
         assert found.tobytes() == keys[order].tobytes(), (turn, dtype, kind)
         assert moved.dtype == payload.dtype
         assert moved.shape == payload.shape
-        assert (moved == payload[order]).all() if kind == "O" else moved.tobytes() == payload[order].tobytes(), (
-            turn,
-            kind,
-        )
+        same = (moved == payload[order]).all() if kind == "O" else moved.tobytes() == payload[order].tobytes()
+        assert same, (turn, dtype, kind)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float64"])

@@ -79,13 +79,10 @@ class HostRuns:
 
     def _policy_of_pairs(self, request: LaunchRequest) -> LaunchPolicy | None:
         """The launch that merges the runs and moves a value along with each item; None if there is no such one."""
-        if (
-            not self._in_place()
-            or self.keys.items.itemsize not in _PAIR_BYTES
-            or len(self.arrays) > _MOST_RUNS_OF_PAIRS
-        ):
+        few = len(self.arrays) <= _MOST_RUNS_OF_PAIRS
+        if not few or not self._in_place() or self.keys.items.itemsize not in _PAIR_BYTES or any(self.nats()):
             return None
-        return None if any(self.nats()) else host().resolve_pairs(request, self.keys.order)
+        return host().resolve_pairs(request, self.keys.order)
 
     def merged_ranks(self, request: LaunchRequest) -> ItemIndices:
         """The indices that merge the runs."""
