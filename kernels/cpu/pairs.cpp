@@ -225,12 +225,11 @@ void PairMerge::merge(std::vector<PairRun> runs, Byte* out, Byte* out_values) co
     for (const PairRun& run : runs) total += run.count;
     while ((size_t{1} << levels) < runs.size()) ++levels;
     Buffer spare, spare_values;
-    if (levels > 1) spare.reserve(2 * total * order.width);
-    if (levels > 1) spare_values.reserve(2 * total * value_bytes);
+    if (levels > 1) spare.reserve(total * order.width);
+    if (levels > 1) spare_values.reserve(total * value_bytes);
     for (int level = std::max(1, levels); level-- > 0;) {
-        const int64_t side = level % 2 * total;
-        Byte* target = level == 0 ? out : spare.data() + side * order.width;
-        Byte* values = level == 0 ? out_values : spare_values.data() + side * value_bytes;
+        Byte* target = level % 2 == 0 ? out : spare.data();
+        Byte* values = level % 2 == 0 ? out_values : spare_values.data();
         std::vector<PairRun> merged;
         for (size_t at = 0; at < runs.size(); at += 2) {
             const PairRun &a = runs[at], b = at + 1 < runs.size() ? runs[at + 1] : PairRun{a.keys, a.values, 0};

@@ -24,8 +24,8 @@ struct PairMerge {
     const Team& team;
 
     // Merges the runs to `out` and `out_values`, which share no memory with them. Equal keys keep the order of the runs. Each key
-    // has its value beside it, even if the runs are not in order. Runs are merged in pairs, level by level; more than two need
-    // room for all pairs twice. Throws std::bad_alloc.
+    // has its value beside it, even if the runs are not in order. Runs are merged in pairs, level by level, back and forth
+    // between the output and room for as much. Throws std::bad_alloc.
     void merge(std::vector<PairRun> runs, Byte* out, Byte* out_values) const;
 
 private:
