@@ -68,8 +68,9 @@ def choose(
 ) -> Choice:  # fmt: skip
     """The backends that are fastest together for a merge of `nbytes`, by the cost model, within `choice`.
 
-    choice: "auto", "gpu" or "cpu"; "auto" takes no more GPUs than the host's cores can feed. devices: numbers of GPUs; ()
-    for all GPUs, None if the user named none. threads: the host threads, None for one a core. sharing: see select. Raises DeviceError for a named GPU that is not there.
+    choice: "auto", "gpu" or "cpu"; "auto" takes no more GPUs than the host's cores can feed. devices: numbers of GPUs;
+    () for all GPUs, None if the user named none. threads: the host threads, None for one a core. sharing: see select.
+    Raises DeviceError for a named GPU that is not there.
     """
     numbers = device_numbers(devices) if choice != "cpu" else ()
     known, cores = costs.load_costs(), len(os.sched_getaffinity(0))

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-
 ROOT = Path(__file__).parents[2]
 ALONE = [sys.executable, "-m", "gpumerge_cli", "batch", "jobs.toml", "--joblog", "log"]
 COMMAND = [*ALONE, "--jobs", "3"]
@@ -99,8 +98,10 @@ def test_jobs_in_processes_do_what_they_do_in_one(tmp_path: Path, seed: int) -> 
     assert found[0] == found[1]
     code, messages, outputs, about = found[0]
     assert code == 2
-    assert len(messages) == 2 and "4a" in messages[1]
-    assert len(outputs) == 23 and len(about) == 24
+    assert len(messages) == 2
+    assert "4a" in messages[1]
+    assert len(outputs) == 23
+    assert len(about) == 24
 
 
 @pytest.mark.parametrize("everyone", [pytest.param(True, marks=pytest.mark.thorough), False])
