@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 from gpumerge_cli.cli.failures import describe_failure, with_short_values
-from gpumerge_cli.cli.help import help_text, wanted_help
+from gpumerge_cli.cli.help import WHOLE_HELP, help_text, wanted_help
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.setting_files import anything_set
 from gpumerge_cli.cli.short_names import spelled_out
@@ -52,7 +52,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         arguments = arguments[1:]
     topic = wanted_help(arguments)
     if topic is not None:
-        print(help_text(topic), end="")
+        print(help_text(topic, whole=WHOLE_HELP in arguments), end="")
         return 0
     from gpumerge_cli.results.origin import command_line
     from gpumerge_cli.secret_values import start_concealing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpumerge_cli.cli.help import WHOLE_HELP
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.options.other_names import SHORT_NAMES
 
@@ -17,13 +18,13 @@ def spelled_out(arguments: Sequence[str]) -> Sequence[str]:
         return spelled_out(words)
     if name == "help" and len(words) <= 1:
         known = not words or words[0] in COMMAND_NAMES or words[0] in SHORT_NAMES
-        return spelled_out([*words, "--help"]) if known else words
+        return spelled_out([*words, WHOLE_HELP if words else "--help"]) if known else words
     if name not in SHORT_NAMES:
         return arguments
     meant = SHORT_NAMES[name]
     if name == "dedupe" and _says_what_it_keeps(words):
         meant = tuple(word for word in meant if word != "--unique")
-    if words == ["--help"]:
+    if words in (["--help"], [WHOLE_HELP]):
         meant = meant[:1]
     return [*meant, *words]
 
