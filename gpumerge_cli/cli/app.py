@@ -50,6 +50,14 @@ def _remove_unfinished() -> None:
 def _dispatch(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--"]:  # the end of gpumerge's own options
         arguments = arguments[1:]
+    if arguments[:1] == ["help"]:
+        from gpumerge_cli.cli.recipes import recipe_lines
+
+        found = "\n".join(recipe_lines(arguments[1:]))
+        if found:
+            print(found)
+            return 0
+        arguments = arguments[1:]
     topic = wanted_help(arguments)
     if topic is not None:
         print(help_text(topic, whole=WHOLE_HELP in arguments), end="")
