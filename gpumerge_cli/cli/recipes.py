@@ -89,7 +89,7 @@ RECIPES = (
         "shard partition chunks cut equal",
     ),
     Recipe("Merge many pairs of files", "gpumerge batch jobs.toml", "thousand loop xargs make script"),
-    Recipe("Shuffle lines", "gpumerge sort -R names.txt", "shuf random order mix"),
+    Recipe("Shuffle lines", "gpumerge sort -R names.txt -o mixed.txt", "shuf random order mix"),
 )  # fmt: skip
 
 
