@@ -14,17 +14,19 @@ from tests import needs
 
 pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import joining, launching, many_runs, prepared, source
+from gpumerge_cli.backends.gpu import joining, many_runs, prepared, recording, source, streams
+from gpumerge_cli.backends.gpu.launching import Launch, queue
 from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, pair_order
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.errors import DeviceMemoryError
+from gpumerge_cli.errors import DeviceMemoryError, UsageError
 from gpumerge_cli.order.kinds import KeyOrder, Order
-from tests.fake_kernels import STREAM, FakeKernels, call, memory, put_on_host, some
+from tests.fake_driver import FakeDriver
+from tests.fake_kernels import STREAM, FakeKernels, call, put_on_host, some
 
 
 @pytest.fixture(autouse=True)
-def on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_on_host(monkeypatch)
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    return put_on_host(monkeypatch)
 
 
 ROWS = [("uint8", ()), ("int16", ()), ("float32", ()), ("int64", ()), ("uint8", (3,)), ("int32", (4,)), ("int16", (5,))]
@@ -76,15 +78,11 @@ def test_dates(rng: np.random.Generator, descending: bool) -> None:
 
 
 @pytest.mark.parametrize("number", [17, 40, 300])
-def test_merges_of_many_runs_by_passes(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, number: int) -> None:
-    copies: list[int] = []
-
-    def copy(nbytes: int, stream: int, words: tuple[int, int], dependent: bool) -> None:
-        memory(words[1], nbytes)[:] = memory(words[0], nbytes)
-        copies.append(nbytes)
-
+def test_merges_of_many_runs_by_passes(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator, number: int
+) -> None:
+    driver.moves = True
     monkeypatch.setattr(many_runs, "pays", lambda *given: False)
-    monkeypatch.setattr(many_runs, "copy", copy)
     for dtype in ("uint8", "int64"):
         runs = [np.sort(some(rng, dtype, int(rng.integers(0, 300)))) for _ in range(number)]
         out = np.empty(sum(map(len, runs)), dtype)
@@ -188,14 +186,14 @@ def digit_launches(
 @pytest.mark.parametrize("what", ["keys", "values", "numbers"])
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "int64"])
 def test_many_keys_are_sorted_by_digits(
-    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, what: str, dtype: str
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator, what: str, dtype: str
 ) -> None:
     """What is decided once is what would be decided each time: the same launches with the same arguments."""
     launched: list[tuple[Any, ...]] = []
     begun: list[str] = []
     took: list[int] = []
 
-    def ready(self: Any, name: str, threads: int, macros: Any, shared: int) -> Callable[..., None]:
+    def ready(self: Any, name: str, threads: int, macros: Any, shared: int) -> Launch:
         begun.append(name)
 
         def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
@@ -203,16 +201,14 @@ def test_many_keys_are_sorted_by_digits(
             assert (stream, dependent) == (STREAM, small)
             launched.append((name, blocks, threads, tuple(given), macros, shared))
 
-        return launch
+        return Launch(lambda: driver.kernel(launch), threads, shared)
 
     def take(nbytes: int) -> Any:
         took.append(nbytes)
         return SimpleNamespace(ptr=len(took) << 40)
 
     monkeypatch.setattr(FakeKernels, "ready", ready)
-    monkeypatch.setattr(prepared, "scratch", take)
-    zeroed: list[tuple[int, ...]] = []
-    monkeypatch.setattr(launching.cupy.cuda.runtime, "memsetAsync", lambda *given: zeroed.append(given), raising=False)
+    monkeypatch.setattr(recording, "scratch", take)
     order = Order.of(dtype, descending=bool(rng.integers(2)))
     kind = {
         "keys": ("sort", order), "values": ("sort", order, 1, 8),
@@ -221,12 +217,12 @@ def test_many_keys_are_sorted_by_digits(
     call = prepared.prepare(*kind, device=0, limits=TUNED_ON)
     assert call is not None
     items = order if what == "keys" else pair_order(order, 8 if what == "values" else 4)
-    values, moved = ([1 << 20], 1 << 21) if what == "values" else ([], 0)
+    ends_of_values = [1 << 20, 1 << 21] if what == "values" else []
     for count in (*rng.integers(300_000, 1 << 30, 3).tolist(), (1 << 30) - 1, 1 << 30, (1 << 31) + 5):
-        for recording in (launched, zeroed, took):
-            recording.clear()
+        for noted in (launched, driver.filled, took):
+            noted.clear()
         assert call.takes(count)
-        call([4096], [count], count, 8192, values, moved)
+        call([4096, 8192, *ends_of_values], [count], count)
         size = -(-count * items.item_bytes // 16) * 16
         buffers = (8192, 1 << 40) if what == "keys" else (1 << 40, (1 << 40) + size)
         ends = {"keys": (), "values": (1 << 20, 8192, 1 << 21), "numbers": (0, 0, 8192)}[what]
@@ -234,14 +230,16 @@ def test_many_keys_are_sorted_by_digits(
         plan = 8 * (order.width * 257 + 1)
         said = -(-count // digit_shape(items, TUNED_ON).room) * 256 * min(order.width, 2)
         assert took == [size * (1 if what == "keys" else 2), plan + said * (4 if count < 1 << 30 else 8)]
-        assert zeroed == [(2 << 40, 0, plan, STREAM)]
+        assert driver.filled == [(2 << 40, plan, STREAM)]
     by_digits = [name for name in begun if name in ("count_digits", "sort_radix")]
     assert by_digits == ["count_digits", "sort_radix"] * 2  # for fewer items than 2^30 and for more
 
 
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("dtype", ["int8", "int32"])
-def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch, dtype: str, apart: bool) -> None:
+def test_many_runs_are_laid_together_and_sorted(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, dtype: str, apart: bool
+) -> None:
     """Every second one touches the one ahead of it, which may be another allocation: no copy by the driver is made."""
     order, lengths = Order.of(dtype), [500 + number for number in range(900)]
     total, width = sum(lengths), np.dtype(dtype).itemsize
@@ -263,17 +261,86 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
         return ()
 
     monkeypatch.setattr(prepared, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 30))
-    monkeypatch.setattr(FakeKernels, "ready", lambda self, name, *rest: join if name == "join_runs" else None)
+    monkeypatch.setattr(FakeKernels, "ready", lambda self, name, *rest: Launch(lambda: driver.kernel(join), 1))
     monkeypatch.setattr(many_runs.SortByDigits, "steps", sorted_)
     call = prepared.prepare("merge", order, 900, device=0, limits=TUNED_ON)
     assert call is not None
     assert call.takes(total)
-    call(addresses, lengths, total, 1 << 29, [], 0)
+    call([*addresses, 1 << 29], lengths, total)
     begin = (1 << 30 if width % 2 else 1 << 29) if apart else 4096
     assert told == [((begin, total), (1 << 29, 1 << 30))]
     starts = [begin + width * sum(lengths[:number]) for number in range(0, 900, 2)]
     pairs = [width * (lengths[number] + lengths[number + 1]) for number in range(0, 900, 2)]
     assert laid == (list(zip(starts, addresses[::2], pairs, strict=True)) if apart else [])
+
+
+@pytest.mark.parametrize("operation", ["merge", "sort", "argsort", "is_sorted"])
+def test_recorded_steps_are_those_that_the_addresses_give(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator, operation: str
+) -> None:
+    """Also of runs without items, of values, and at the second call, whose addresses are others."""
+    names: list[tuple[Any, ...]] = []
+
+    def ready(self: Any, *kernel: Any, **more: Any) -> Launch:
+        names.append((self.order, *kernel))
+        found = SimpleNamespace(ptr=len(names))
+        return Launch(lambda: found, 256, 16)
+
+    def take(nbytes: int) -> Any:
+        rooms.append(nbytes)
+        return SimpleNamespace(ptr=(len(rooms) << 40) + start)
+
+    monkeypatch.setattr(FakeKernels, "ready", ready)
+    monkeypatch.setattr(recording, "scratch", take)
+    for dtype in ("uint8", "int16", "float32", "int64"):
+        number = int(rng.integers(1, 17)) if operation == "merge" else 1
+        row = None if operation in ("argsort", "is_sorted") else [None, 1, 4, 8, 24][int(rng.integers(5))]
+        ready_call = prepared.prepare(operation, Order.of(dtype), number, row, device=0, limits=TUNED_ON)
+        assert ready_call is not None
+        for count in (1, *(1 << rng.integers(0, [13, 18, 26], 3)).tolist()):
+            counts = [int(rng.integers(0, 2)) * count for _ in range(number - 1)] + [count]
+            if not ready_call.takes(sum(counts)):
+                continue
+            addressed = number + (operation != "is_sorted") + (0 if row is None else number + 1)
+            for _ in range(2):
+                addresses, start = (rng.integers(1, 1 << 43, addressed) * 16).tolist(), int(rng.integers(1 << 30)) * 16
+                rooms: list[int] = []
+                ready_call(addresses, counts, sum(counts))
+                if operation == "is_sorted":
+                    addresses.append(driver.launched[-1].words[2])
+                told, taken = driver.told(), rooms
+                assert told
+                rooms = []
+                queue(ready_call._at(addresses, counts, sum(counts), take), STREAM)
+                assert (driver.told(), rooms) == (told, taken)
+
+
+def test_recordings_are_bounded(driver: FakeDriver) -> None:
+    ready = prepared.prepare("is_sorted", Order.of("int32"), device=0, limits=TUNED_ON)
+    assert ready is not None
+    keys = np.arange(300, dtype=np.int32)
+    for count in range(2, 300):
+        assert ready([keys.ctypes.data], [count], count)
+        assert len(ready._recordings) <= prepared._MOST_RECORDINGS
+
+
+def test_no_answer_is_waited_for_while_a_graph_is_captured(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator
+) -> None:
+    ready = prepared.prepare("is_sorted", Order.of("int32"), device=0, limits=TUNED_ON)
+    assert ready is not None
+    keys = some(rng, "int32", 3000)
+    for _ in range(2):
+        driver.captured = set()
+        monkeypatch.setattr(streams.cupy.cuda.runtime, "streamIsCapturing", lambda stream: False)
+        assert not ready([keys.ctypes.data], [3000], 3000)
+        assert driver.waited.pop() == STREAM
+        driver.captured = {STREAM}
+        monkeypatch.setattr(streams.cupy.cuda.runtime, "streamIsCapturing", lambda stream: True)
+        launched = len(driver.launched)
+        with pytest.raises(UsageError, match="is_sorted waits for its answer"):
+            ready([keys.ctypes.data], [3000], 3000)
+        assert (len(driver.launched), driver.waited) == (launched, [])
 
 
 def test_every_driver_takes_the_arguments_of_joins() -> None:

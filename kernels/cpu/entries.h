@@ -1,7 +1,7 @@
 /* Every entry of the CPU's library, declared once. Python's signatures are made from this file (native/library.py),
  * so it keeps to a few forms: enumerations of integers, structures of int64_t and pointers, functions of these.
  *
- * Addresses lie in the host's memory. Sizes and positions are in bytes, unless they say items, and positions count from 0.
+ * Addresses lie in the host's memory, except those of launches on a GPU. Sizes and positions are in bytes, unless they say items, and positions count from 0.
  * Functions that can fail return a Status and fill a Failure, and leave no memory behind. Only functions that take a
  * Workspace, a Join, Heads, a Sieve, a Seen, a Gate or a mapping keep state. One thread at a time may use one of the first five, any
  * number the others.
@@ -620,6 +620,35 @@ int64_t gm_select(const struct OrderSpec* order, const unsigned char* items, int
 int64_t gm_asof(const struct OrderSpec* order, const struct ArrayAsofSpec* spec, int64_t* indices, int64_t threads);
 /* The first index whose item goes before the one ahead of it, or -1. strict: or equals it. */
 int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict);
+
+/* Launches on a GPU. Kernels, streams and what they work on are the driver's: their addresses are in the device's memory.
+ *
+ * The addresses of the driver's functions: cuLaunchKernel, cuLaunchKernelEx, cuMemsetD8Async, cuMemcpyAsync,
+ * cuStreamIsCapturing and cuStreamSynchronize. */
+struct GpuDriver {
+    const void *launch, *launch_dependent, *fill, *copy, *is_captured, *wait;
+};
+enum GpuStepKind { GPU_LAUNCH = 0, GPU_DEPENDENT_LAUNCH = 1, GPU_ZEROS = 2, GPU_COPY = 3 };
+enum GpuLimits { GPU_MOST_WORDS = 512 };     /* arguments of a kernel that every driver takes */
+enum GpuStatus { GPU_CAPTURED = 1000000 };  /* beyond the driver's own: a graph captures the stream */
+/* A step of a program. kind: a GpuStepKind; a dependent launch may begin before the previous kernel ends. kernel: a CUfunction.
+ * size: the blocks of a launch, else bytes. threads: of a block. shared: bytes of dynamic shared memory. words: the number of
+ * arguments, which are 64-bit words: those of the kernel; the address to fill; the addresses to copy from and to. places: the
+ * number of words that an address is added to. Behind it are a pair for each place, the number of the word and that of the
+ * address, and then the words. */
+struct GpuStep {
+    int64_t kind, kernel, size, threads, shared, words, places;
+};
+/* The beginning of a program, whose steps follow. */
+struct GpuProgram {
+    const struct GpuDriver* driver;
+    int64_t steps;
+};
+/* Queues the steps of a program, which begins with a GpuProgram, on a stream of the current context. addresses: the stream, then
+ * those that the places add. The status of the driver, whose 0 is success; after another one no further step is queued. */
+int64_t gm_gpu_queue(const int64_t* program, const int64_t* addresses);
+/* The same, and waits for the stream. GPU_CAPTURED, and nothing is queued, if a graph captures the stream. */
+int64_t gm_gpu_answer(const int64_t* program, const int64_t* addresses);
 
 /* Numbers that order texts: ranks[i], unsigned, is less than ranks[j] if the key of text i goes before that of text j, and equal
  * if the keys are equal. order: of LINES, stable. texts: `width` bytes each, 1 or more, without the NUL bytes at their ends; 64
