@@ -324,8 +324,9 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
     monkeypatch.setattr(module, "begin_compiling", lambda *unit: None)
     monkeypatch.setattr(module, "_function", lambda *unit: SimpleNamespace(ptr=9))
     monkeypatch.setattr(prepared, "gpu_kernels", module.Kernels)
-    monkeypatch.setattr(recording, "current_stream", lambda: 0)
-    monkeypatch.setattr(recording, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 40))
+    for each in (prepared, recording):
+        monkeypatch.setattr(each, "current_stream", lambda: 0)
+        monkeypatch.setattr(each, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 40))
     text = " ".join((ROOT / "CHANGELOG.md").read_text().split())
     assert (
         "Sorts of up to 6,144 items take one launch, of up to 16,384 two, and others that go by rank at most three: up "

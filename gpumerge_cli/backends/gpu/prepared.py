@@ -45,7 +45,7 @@ class PreparedCall:
 
     steps: ArraySteps; with answers, a function of an array's address, its count, and the address of the answer. most:
     the most items in all. unit: the alignment of the values' addresses, in bytes. recorded: the steps depend on the
-    counts alone, not on addresses, so those of each counts are packed once.
+    counts alone, not on addresses, so they are recorded for counts that come again.
     """
 
     __slots__ = ("_answers", "_most", "_recorded", "_recordings", "_steps", "unit")
@@ -61,7 +61,8 @@ class PreparedCall:
     ) -> None:
         self._steps, self._most, self.unit, self._answers = steps, most, unit, answers
         self._recorded = recorded
-        self._recordings: dict[tuple[int, ...], Recording] = {}
+        self._recordings: dict[tuple[int, ...], Recording | Literal[False]] = {}
+        """By the counts of runs; False if they have come once."""
 
     @staticmethod
     def room(nbytes: int) -> Any:
@@ -85,10 +86,9 @@ class PreparedCall:
         """
         try:
             recording = self._recordings.get(tuple(counts))
-            if recording is None:
-                if not self._recorded:
-                    queue(self._at(addresses, counts, total, scratch), current_stream())
-                    return True
+            if not recording:
+                if recording is None:
+                    return self._first(addresses, counts, total)
                 recording = self._record(len(addresses), counts, total)
             if self._answers is not None:
                 return self._answers.answer_to(partial(recording.answer, addresses)) == 0
@@ -97,6 +97,15 @@ class PreparedCall:
         except CUPY_ERRORS as error:
             check_stream()
             raise device_error(error) from error
+
+    def _first(self, addresses: list[int], counts: list[int], total: int) -> bool:
+        """A call with new counts. They may not come again, so a recording, which takes longer, waits for their return."""
+        if self._recorded:
+            self._keep(counts, None)
+        if self._answers is not None:
+            return self._answers.answer_of(self._steps, addresses[0], total) == 0
+        queue(self._at(addresses, counts, total, scratch), current_stream())
+        return True
 
     def _at(self, addresses: list[int], counts: list[int], total: int, allocate: Allocate) -> Iterable[Step]:
         """The steps of a call with these addresses."""
@@ -111,10 +120,13 @@ class PreparedCall:
         """The recording of the steps for these counts, which is kept, with so many addresses."""
         number += self._answers is not None
         recording = Recording(lambda addresses, allocate: self._at(addresses, counts, total, allocate), number)
+        self._keep(counts, recording)
+        return recording
+
+    def _keep(self, counts: list[int], recording: Recording | None) -> None:
         if len(self._recordings) >= _MOST_RECORDINGS:
             self._recordings.clear()  # in one step, as other threads look things up
-        self._recordings[tuple(counts)] = recording
-        return recording
+        self._recordings[tuple(counts)] = recording or False
 
 
 class PreparedSet:
