@@ -110,7 +110,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
         def malloc_preprocess(self, **arguments: Any) -> None:
             found.allocations += 1
 
-    functions = driver._loaded()
+    functions = driver.driver_table()
 
     def counting(name: str, what: str, prototype: Any) -> Any:
         """The driver's function, which counts its calls by the library."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +29,7 @@ from gpumerge_cli.backends.gpu.recording import Recording
 from gpumerge_cli.backends.gpu.walks import Walk
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
@@ -146,6 +147,32 @@ def test_threads_launch_at_once(driver: FakeDriver) -> None:
     for thread in threads:
         thread.join()
     assert sorted(seen) == [0, 1, 2, 3]
+
+
+def test_threads_that_find_the_driver_at_once_get_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings hold its address, so it is made once and stays."""
+    loads: list[int] = []
+    meeting = threading.Barrier(2)
+
+    def load(name: str) -> Any:
+        loads.append(1)
+        with suppress(threading.BrokenBarrierError):
+            meeting.wait(0.2)  # for a thread that would load it, too
+        return SimpleNamespace(**dict.fromkeys(driver_module._FUNCTIONS, 4096))
+
+    monkeypatch.setattr(driver_module, "_tables", [])
+    monkeypatch.setattr(driver_module.ctypes, "CDLL", load)
+    monkeypatch.setattr(driver_module.ctypes, "cast", lambda function, kind: function)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: driver_module.driver_functions(), range(4)))
+    assert (len(set(found)), len(loads)) == (1, 1)
+
+
+def test_a_driver_without_a_function_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_module, "_tables", [])
+    monkeypatch.setattr(driver_module.ctypes, "CDLL", lambda name: SimpleNamespace())
+    with pytest.raises(DeviceError, match="the GPU's driver does not load: .*cuLaunchKernel"):
+        driver_module.driver_functions()
 
 
 def test_a_kernel_is_found_once_at_its_first_launch(driver: FakeDriver) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -316,6 +318,29 @@ def test_recorded_steps_are_those_that_the_addresses_give(
                 rooms = []
                 queue(ready_call._at(addresses, counts, sum(counts), take), STREAM)
                 assert (driver.told(), rooms) == (told, taken)
+
+
+def test_threads_call_at_once(rng: np.random.Generator) -> None:
+    """Also while they record the same counts, and while recordings are dropped."""
+    sort = prepared.prepare("sort", Order.of("int32"), device=0, limits=TUNED_ON)
+    check = prepared.prepare("is_sorted", Order.of("int32"), device=0, limits=TUNED_ON)
+    assert sort is not None
+    assert check is not None
+    inputs = [some(rng, "int32", 100 + number % 70) for number in range(140)]
+    meeting = threading.Barrier(8)
+
+    def work(number: int) -> bool:
+        meeting.wait(20)
+        good = True
+        for turn in range(200):
+            keys = inputs[(number + turn) % 140]
+            out = np.empty_like(keys)
+            sort([keys.ctypes.data, out.ctypes.data], [len(keys)], len(keys))
+            good &= bool((out == np.sort(keys)).all()) and check([out.ctypes.data], [len(keys)], len(keys))
+        return good
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
 
 
 def test_recordings_are_bounded(driver: FakeDriver) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import cupy
@@ -20,8 +20,12 @@ _FUNCTIONS = (
 _INVALID_CONTEXT = 201
 
 
-@cache
-def _loaded() -> Any:
+_tables: list[Any] = []
+"""The one GpuDriver, which is never freed: recordings hold its address."""
+_loading = threading.Lock()
+
+
+def _load() -> Any:
     """A GpuDriver. Raises DeviceError."""
     try:
         driver = ctypes.CDLL(_LIBRARY)
@@ -31,10 +35,18 @@ def _loaded() -> Any:
     return library().GpuDriver(*(ctypes.cast(function, ctypes.c_void_p) for function in functions))
 
 
-@cache
 def driver_functions() -> int:
     """The address of a GpuDriver. Raises DeviceError."""
-    return ctypes.addressof(_loaded())
+    return ctypes.addressof(driver_table())
+
+
+def driver_table() -> Any:
+    """The GpuDriver. Raises DeviceError."""
+    if not _tables:
+        with _loading:
+            if not _tables:
+                _tables.append(_load())
+    return _tables[0]
 
 
 def settled(status: int, call: Callable[[bytes, bytes], int], program: bytes, addresses: bytes) -> int:
