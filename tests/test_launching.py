@@ -171,7 +171,7 @@ def test_threads_that_find_the_driver_at_once_get_one_table(monkeypatch: pytest.
 def test_a_driver_without_a_function_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_module, "_tables", [])
     monkeypatch.setattr(driver_module.ctypes, "CDLL", lambda name: SimpleNamespace())
-    with pytest.raises(DeviceError, match="the GPU's driver does not load: .*cuLaunchKernel"):
+    with pytest.raises(DeviceError, match=r"the GPU's driver does not load: .*cuLaunchKernel"):
         driver_module.driver_functions()
 
 

@@ -74,6 +74,15 @@ def run_prepared(
     prepared = _ready.get(kind_of(operation, arrays, descending, values, device))
     if prepared is None:
         return None
+    direct = prepared.direct
+    if direct is not None:
+        try:
+            found = direct.run(arrays, values, out)
+        except Exception as error:
+            prepared.report(error)
+            raise
+        if found is not None:
+            return found
     dtype = arrays[0].dtype
     sources = _sources(arrays if out is None else (*arrays, out), dtype, device)
     if sources is None:
@@ -84,15 +93,15 @@ def run_prepared(
         total -= room
         if room != total or _touches(addresses, counts, total, dtype.itemsize):
             return None
-        if values is not None and _overlaps(addresses[-1], out.nbytes, values):
-            return None
     if not prepared.takes(total):
         return None
     places = None if values is None else _places(values, counts, device, prepared.unit)
-    if places is None and values is not None:
+    if values is not None and (places is None or (out is not None and _overlaps(addresses[-1], out.nbytes, values))):
         return None
+    kind = _INDICES if operation == "argsort" else dtype
+    if direct is None:
+        prepared.describe(arrays, values, device, kind)
     if out is None and operation != "is_sorted":
-        kind = _INDICES if operation == "argsort" else dtype
         memory = prepared.room(total * kind.itemsize)
         out = ndarray((total,), kind, memory)
         addresses.append(memory.ptr)

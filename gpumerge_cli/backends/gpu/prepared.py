@@ -7,7 +7,7 @@ to the library, which queues all steps in one call.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ import cupy
 
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
+from gpumerge_cli.backends.gpu.direct import DirectCall
 from gpumerge_cli.backends.gpu.failures import CUPY_ERRORS, device_error
 from gpumerge_cli.backends.gpu.launching import Allocate, PinnedAnswers, Step, queue
 from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many
@@ -48,7 +49,7 @@ class PreparedCall:
     counts alone, not on addresses, so they are recorded for counts that come again.
     """
 
-    __slots__ = ("_answers", "_most", "_recorded", "_recordings", "_steps", "unit")
+    __slots__ = ("_answers", "_most", "_recorded", "_recordings", "_steps", "direct", "unit")
 
     def __init__(
         self,
@@ -61,6 +62,8 @@ class PreparedCall:
     ) -> None:
         self._steps, self._most, self.unit, self._answers = steps, most, unit, answers
         self._recorded = recorded
+        self.direct: DirectCall | None = None
+        """Calls that the library carries out alone; None if there are none, or not yet."""
         self._recordings: dict[tuple[int, ...], Recording | Literal[False]] = {}
         """By the counts of runs; False if they have come once."""
 
@@ -75,6 +78,22 @@ class PreparedCall:
     def takes(self, total: int) -> bool:
         """Whether it can work on so many items in all."""
         return 0 < total <= self._most
+
+    def describe(self, arrays: Sequence[Any], values: Sequence[Any] | None, device: int, result: Any) -> None:
+        """Let the library know the kind of a call, so that it carries out further ones alone.
+
+        values: as many as arrays, or None. result: the dtype of a new result.
+        """
+        if self._recorded and self._answers is None and (values is None or values[0].ndim == 1):
+            kinds = arrays[0].dtype, result, None if values is None else values[0].dtype
+            self.direct = DirectCall(len(arrays), device, kinds, self.unit, _MOST_RECORDINGS)
+
+    @staticmethod
+    def report(error: Exception) -> None:
+        """Raises the error of a call, for one of CuPy."""
+        if isinstance(error, CUPY_ERRORS):
+            check_stream()
+            raise device_error(error) from error
 
     def __call__(self, addresses: list[int], counts: list[int], total: int) -> bool:
         """Queue the work of a call, for which takes(total). Only is_sorted waits, and has an answer other than true.
@@ -99,7 +118,7 @@ class PreparedCall:
             raise device_error(error) from error
 
     def _first(self, addresses: list[int], counts: list[int], total: int) -> bool:
-        """A call with new counts. They may not come again, so a recording, which takes longer, waits for their return."""
+        """A call with new counts. They may not come again, and a recording takes longer than a call."""
         if self._recorded:
             self._keep(counts, None)
         if self._answers is not None:
@@ -126,7 +145,11 @@ class PreparedCall:
     def _keep(self, counts: list[int], recording: Recording | None) -> None:
         if len(self._recordings) >= _MOST_RECORDINGS:
             self._recordings.clear()  # in one step, as other threads look things up
+            if self.direct is not None:
+                self.direct.clear()
         self._recordings[tuple(counts)] = recording or False
+        if recording is not None and self.direct is not None:
+            self.direct.add(counts, recording)
 
 
 class PreparedSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,7 @@ class Recording:
     beyond adding a number of bytes to them.
     """
 
-    __slots__ = ("_pack", "_run", "_wait", "program", "rooms")
+    __slots__ = ("_pack", "_run", "_wait", "address", "program", "rooms")
 
     def __init__(self, steps: Callable[[list[int], Allocate], Iterable[Step]], count: int) -> None:
         rooms: list[int] = []
@@ -30,6 +31,8 @@ class Recording:
 
         # The stream is number 0.
         self.program = recorded(steps([number << ADDRESS_BITS for number in range(1, count + 1)], allocate))
+        self.address: int = ctypes.cast(ctypes.c_char_p(self.program), ctypes.c_void_p).value or 0
+        """Where the program lies, which lives as long as this object."""
         self.rooms = rooms
         """The bytes of each memory that the steps need, beside the addresses that are given."""
         self._pack = packing(1 + count + len(rooms))

@@ -1,0 +1,86 @@
+"""Calls of a kind that the library carries out alone: it checks the arrays, and queues a recording of their counts.
+
+See gm_py_call in kernels/cpu/entries.h. Whatever it does not know goes the usual way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import cupy
+
+from gpumerge_cli.backends.gpu.recording import Recording
+from gpumerge_cli.backends.gpu.streams import scratch
+from gpumerge_cli.native.library import library
+
+_API = (
+    "PyObject_GetAttr", "PyObject_Type", "PyLong_AsLongLong", "PyLong_FromLongLong", "PySequence_GetItem",
+    "PyTuple_Size", "PyTuple_GetItem", "PyTuple_Pack", "PyObject_CallFunctionObjArgs", "Py_IncRef", "Py_DecRef",
+    "PyErr_Occurred", "PyErr_Clear", "PyEval_SaveThread", "PyEval_RestoreThread",
+)  # fmt: skip
+_NAMES = tuple(map(sys.intern, ("dtype", "strides", "size", "data", "ptr", "device_id")))
+
+
+@cache
+def _api() -> Any:
+    """The PythonApi of this interpreter."""
+    return library().PythonApi(*(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _API))
+
+
+class DirectCall:
+    """Calls of one kind on one device.
+
+    runs: the number of arrays. kinds: the dtypes of keys and of the result, whose number is that of its items; that of
+    values, which have one dimension; None without any. unit: the alignment of the values' addresses.
+    """
+
+    __slots__ = ("_adding", "_held", "_most", "_rows", "_struct", "_table", "run")
+
+    def __init__(self, runs: int, device: int, kinds: tuple[Any, Any, Any], unit: int, most: int) -> None:
+        loaded = library()
+        dtype, result, value_dtype = kinds
+        row = loaded.GPU_ROW_WORDS + runs
+        self._table = (ctypes.c_int64 * (most * row))()
+        self._most, self._adding = most, threading.Lock()
+        self._rows: list[Recording] = []
+        makers = _maker(result), _maker(dtype if value_dtype is None else value_dtype)
+        held = (cupy.ndarray, dtype, value_dtype, None, *_NAMES, *makers, scratch, cupy.cuda.get_current_stream)
+        self._held = _api(), held  # the library refers to them
+        width = 1 if value_dtype is None else value_dtype.itemsize
+        self._struct = loaded.ArrayCall(
+            ctypes.pointer(_api()), *map(id, held), runs, device, dtype.itemsize, width, unit, 0,
+            ctypes.addressof(self._table),
+        )  # fmt: skip
+        self.run: Callable[[Any, Any, Any], Any] = partial(loaded.gm_py_call, ctypes.addressof(self._struct))
+        """See gm_py_call: it takes the arrays, and their values and the array for the result, or None."""
+
+    def add(self, counts: list[int], recording: Recording) -> None:
+        """From now on, calls with these counts are carried out by a recording."""
+        rooms = recording.rooms
+        spare = library().GPU_MOST_ROOMS - len(rooms)
+        if spare < 0:
+            return
+        words = [id(recording), recording.address, len(rooms), *rooms, *[0] * spare, *counts]
+        with self._adding:
+            at = len(self._rows) * len(words)
+            if len(self._rows) < self._most:
+                self._table[at : at + len(words)] = words
+                self._rows.append(recording)
+                self._struct.rows = len(self._rows)  # in the end, as other threads read the table
+
+    def clear(self) -> None:
+        """Forget all recordings."""
+        with self._adding:
+            self._struct.rows = 0
+            self._rows.clear()
+
+
+def _maker(dtype: Any) -> Callable[[int], Any]:
+    """Makes an array of so many items, as cupy.empty, which takes longer."""
+    ndarray, alloc, width = cupy.ndarray, cupy.cuda.alloc, dtype.itemsize
+    return lambda count: ndarray((count,), dtype, alloc(count * width))
