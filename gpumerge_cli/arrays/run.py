@@ -34,12 +34,14 @@ def prepared_result(
 ) -> Any:
     """The result of a call that a prepared call carries out; None for all others, which run_call checks.
 
-    usual: tries prepared calls, if nothing but these options changes the operation. For the options see run_call.
+    usual: tries prepared calls, if nothing but these options changes the operation. For the options see CallOptions.
     """
     if key is not None or text is not None or threads is not None or check is not False:
         return None
-    if (descending is not False and descending is not True) or (backend != "auto" and backend != "gpu"):
+    if backend not in ("auto", "gpu"):
         return None
+    if descending is not False and descending is not True:
+        descending = flag("descending", descending)
     found = usual(arrays, descending, out, values)
     return found if found is None or not counts else counted(found, None, 1, keep, moved=values is not None)
 
