@@ -14,8 +14,6 @@ from gpumerge_cli.patterns import pattern
 
 _LINES_OF_C = ("}", 'extern "C" {')
 """Lines, but for the preprocessor's, that declare nothing."""
-OF_PYTHON = "gm_py_"
-"""Begins the names of functions whose result and arguments, but for structures, are objects of Python."""
 _VALUE = pattern(r"\s*(\w+) = (\d+)\s*", re.ASCII)
 _STRUCTURE = pattern(r"(\w+) \{(.*)\}", re.ASCII | re.DOTALL)
 _VARIABLE = pattern(r"\s*(\w+)(?:\s+|\s*(\*[\s*]*))(\w+)\s*", re.ASCII)
@@ -66,11 +64,7 @@ class Declarations:
         if name in self._functions and name not in self.functions:
             text = _without_qualifiers(self._functions[name])
             named, arguments = _matched(_FUNCTION, text, text).groups()
-            result, types = _result(named), self._arguments(arguments)
-            if name.startswith(OF_PYTHON):
-                result = ctypes.py_object
-                types = [ctypes.py_object if each is ctypes.c_void_p else ctypes.c_void_p for each in types]
-            self.functions[name] = (result, types)
+            self.functions[name] = (_result(named), self._arguments(arguments))
         return self.functions.get(name)
 
     def _enumerate(self, text: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli import __version__
 from gpumerge_cli.errors import NO_ROOM_TO_LOAD, DeviceError, UsageError, lack_of_descriptors, lacks_memory
-from gpumerge_cli.native.declarations import OF_PYTHON, Declarations
+from gpumerge_cli.native.declarations import Declarations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,11 +91,6 @@ class LoadedLibrary:
         with _declaring:
             return vars(self)[name] if name in vars(self) else self._declare(name)
 
-    @cached_property
-    def _holding(self) -> ctypes.PyDLL:
-        """The library with functions that keep Python's lock."""
-        return ctypes.PyDLL(self._loaded._name, handle=self._loaded._handle)
-
     def _declare(self, name: str) -> Any:
         signature = self._declared.function(name)
         if signature is None:
@@ -103,7 +98,7 @@ class LoadedLibrary:
             if found is None:
                 raise AttributeError(name)
         else:
-            found = getattr(self._holding if name.startswith(OF_PYTHON) else self._loaded, name)
+            found = getattr(self._loaded, name)
             found.restype, found.argtypes = signature
         vars(self)[name] = found
         return found

@@ -25,17 +25,17 @@ struct Api {
 };
 static_assert(sizeof(Api) == sizeof(PythonApi), "the functions of PythonApi");
 
-const Api& functions(const ArrayCall& call) { return *reinterpret_cast<const Api*>(call.api); }
+const Api* python = nullptr;
 
 // An object that is dropped at the end of its block.
 class Held {
 public:
-    Held(const Api& api, Object* object) : api(api), object(object) {}
+    explicit Held(Object* object) : object(object) {}
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
     ~Held()
     {
-        if (object != nullptr) api.drop(object);
+        if (object != nullptr) python->drop(object);
     }
     explicit operator bool() const { return object != nullptr; }
     Object* get() const { return object; }
@@ -47,17 +47,16 @@ public:
     }
 
 private:
-    const Api& api;
     Object* object;
 };
 
 Object* mutable_object(const void* object) { return const_cast<Object*>(object); }
 
 // An integer that is an attribute; -1 if there is none.
-int64_t number(const Api& api, Object* object, const void* name)
+int64_t number(Object* object, const void* name)
 {
-    const Held value(api, api.attribute(object, mutable_object(name)));
-    return value ? api.integer(value.get()) : -1;
+    const Held value(python->attribute(object, mutable_object(name)));
+    return value ? python->integer(value.get()) : -1;
 }
 
 struct Place {
@@ -73,26 +72,24 @@ struct Shape {
 // The place of an array. False if it is another one than it must be; then an error may be set.
 bool place_of(const ArrayCall& call, const Shape& shape, Object* array, Place* place)
 {
-    const Api& api = functions(call);
-    const Held type(api, api.type(array));
+    const Held type(python->type(array));
     if (type.get() != call.array_class) return false;
-    const Held dtype(api, api.attribute(array, mutable_object(call.dtype_name)));
+    const Held dtype(python->attribute(array, mutable_object(call.dtype_name)));
     if (dtype.get() != shape.dtype) return false;
-    const Held strides(api, api.attribute(array, mutable_object(call.strides_name)));
-    if (!strides || api.tuple_size(strides.get()) != 1) return false;
-    if (api.integer(api.tuple_item(strides.get(), 0)) != shape.width) return false;
-    const Held data(api, api.attribute(array, mutable_object(call.data_name)));
-    if (!data || number(api, data.get(), call.device_name) != call.device) return false;
-    *place = {number(api, data.get(), call.address_name), number(api, array, call.size_name)};
+    const Held strides(python->attribute(array, mutable_object(call.strides_name)));
+    if (!strides || python->tuple_size(strides.get()) != 1) return false;
+    if (python->integer(python->tuple_item(strides.get(), 0)) != shape.width) return false;
+    const Held data(python->attribute(array, mutable_object(call.data_name)));
+    if (!data || number(data.get(), call.device_name) != call.device) return false;
+    *place = {number(data.get(), call.address_name), number(array, call.size_name)};
     return place->address >= 0 && place->count >= 0 && place->address % shape.unit == 0;
 }
 
 // The places of an array for each run.
 bool places_of(const ArrayCall& call, const Shape& shape, Object* arrays, Place* places)
 {
-    const Api& api = functions(call);
     for (int64_t run = 0; run < call.runs; ++run) {
-        const Held array(api, api.item(arrays, run));
+        const Held array(python->item(arrays, run));
         if (!array || !place_of(call, shape, array.get(), places + run)) return false;
     }
     return true;
@@ -115,30 +112,29 @@ const int64_t* row_of(const ArrayCall& call, const Place* runs)
     return nullptr;
 }
 
-Object* made(const Api& api, const void* maker, int64_t size)
+Object* made(const void* maker, int64_t size)
 {
-    const Held argument(api, api.from_integer(size));
-    return argument ? api.call(mutable_object(maker), argument.get(), nullptr) : nullptr;
+    const Held argument(python->from_integer(size));
+    return argument ? python->call(mutable_object(maker), argument.get(), nullptr) : nullptr;
 }
 
 // The address of the memory of an array; -1 and an error if there is none.
 int64_t address_of(const ArrayCall& call, Object* array)
 {
-    const Held data(functions(call), functions(call).attribute(array, mutable_object(call.data_name)));
-    return data ? number(functions(call), data.get(), call.address_name) : -1;
+    const Held data(python->attribute(array, mutable_object(call.data_name)));
+    return data ? number(data.get(), call.address_name) : -1;
 }
 
 // The memory that steps need, which is dropped at the end.
 struct Rooms {
-    explicit Rooms(const Api& api) : api(api) {}
+    Rooms() = default;
     Rooms(const Rooms&) = delete;
     Rooms& operator=(const Rooms&) = delete;
     ~Rooms()
     {
-        while (count > 0) api.drop(held[--count]);
+        while (count > 0) python->drop(held[--count]);
     }
 
-    const Api& api;
     Object* held[GPU_MOST_ROOMS] = {};
     int64_t count = 0;
 };
@@ -146,14 +142,13 @@ struct Rooms {
 // The result of a call; null, with an error if a function of Python raised it, if it is not carried out.
 Object* carry_out(const ArrayCall& call, Object* arrays, Object* values, Object* given)
 {
-    const Api& api = functions(call);
     const bool has_values = values != call.none, has_out = given != call.none;
     Place runs[GPU_MOST_RUNS], rows[GPU_MOST_RUNS];
     const Shape keys = {call.dtype, call.width, call.width}, payload = {call.value_dtype, call.value_width, call.value_unit};
-    if (!places_of(call, keys, arrays, runs)) return api.clear(), nullptr;
+    if (!places_of(call, keys, arrays, runs)) return python->clear(), nullptr;
     int64_t total = 0;
     for (int64_t run = 0; run < call.runs; ++run) total += runs[run].count;
-    if (has_values && !places_of(call, payload, values, rows)) return api.clear(), nullptr;
+    if (has_values && !places_of(call, payload, values, rows)) return python->clear(), nullptr;
     for (int64_t run = 0; run < call.runs; ++run)
         if (has_values && rows[run].count != runs[run].count) return nullptr;
     const int64_t* const row = row_of(call, runs);
@@ -161,21 +156,21 @@ Object* carry_out(const ArrayCall& call, Object* arrays, Object* values, Object*
     // Another thread may drop the row while it waits for the lock.
     int64_t head[GPU_ROW_WORDS];
     std::memcpy(head, row, sizeof head);
-    api.keep(reinterpret_cast<Object*>(head[0]));
-    const Held recording(api, reinterpret_cast<Object*>(head[0]));
+    python->keep(reinterpret_cast<Object*>(head[0]));
+    const Held recording(reinterpret_cast<Object*>(head[0]));
 
     Place to = {0, total};
     if (has_out) {
-        if (!place_of(call, keys, given, &to) || to.count != total) return api.clear(), nullptr;
+        if (!place_of(call, keys, given, &to) || to.count != total) return python->clear(), nullptr;
         for (int64_t run = 0; run < call.runs; ++run) {
             if (touches(to, call.width, runs[run], call.width)) return nullptr;
             if (has_values && touches(to, call.width, rows[run], call.value_width)) return nullptr;
         }
-        api.keep(given);
+        python->keep(given);
     }
-    Held out(api, has_out ? given : made(api, call.result, total));
+    Held out(has_out ? given : made(call.result, total));
     if (!out || (to.address = address_of(call, out.get())) < 0) return nullptr;
-    Held moved(api, has_values ? made(api, call.value_result, total) : nullptr);
+    Held moved(has_values ? made(call.value_result, total) : nullptr);
     if (has_values && !moved) return nullptr;
 
     int64_t addresses[1 + 2 * GPU_MOST_RUNS + 2 + GPU_MOST_ROOMS], *at = addresses + 1;
@@ -185,28 +180,32 @@ Object* carry_out(const ArrayCall& call, Object* arrays, Object* values, Object*
         for (int64_t run = 0; run < call.runs; ++run) *at++ = rows[run].address;
         if ((*at++ = address_of(call, moved.get())) < 0) return nullptr;
     }
-    Rooms rooms(api);
+    Rooms rooms;
     for (int64_t room = 0; room < head[2]; ++room) {
-        Object* const memory = made(api, call.scratch, head[3 + room]);
+        Object* const memory = made(call.scratch, head[3 + room]);
         if (memory == nullptr) return nullptr;
         rooms.held[rooms.count++] = memory;
-        if ((*at++ = number(api, memory, call.address_name)) < 0) return nullptr;
+        if ((*at++ = number(memory, call.address_name)) < 0) return nullptr;
     }
-    const Held stream(api, api.call(mutable_object(call.stream), nullptr));
-    if (!stream || (addresses[0] = number(api, stream.get(), call.address_name)) < 0) return nullptr;
-    void* const state = api.release();
+    const Held stream(python->call(mutable_object(call.stream), nullptr));
+    if (!stream || (addresses[0] = number(stream.get(), call.address_name)) < 0) return nullptr;
+    void* const state = python->release();
     const int64_t status = gm_gpu_queue(reinterpret_cast<const int64_t*>(head[1]), addresses);
-    api.acquire(state);
+    python->acquire(state);
     if (status != 0) return nullptr;
-    return has_values ? api.pair(2, out.get(), moved.get()) : out.give();
+    return has_values ? python->pair(2, out.get(), moved.get()) : out.give();
 }
 }  // namespace
 
-void* gm_py_call(const ArrayCall* call, void* arrays, void* values, void* out)
+void gm_py_open(const PythonApi* api) { python = reinterpret_cast<const Api*>(api); }
+
+void* gm_py_call(void* self, void* const* arguments, int64_t count)
 {
-    const Api& api = functions(*call);
-    if (Object* const found = carry_out(*call, arrays, values, out)) return found;
-    if (api.error() != nullptr) return nullptr;
-    api.keep(mutable_object(call->none));
-    return mutable_object(call->none);
+    const ArrayCall& call = *reinterpret_cast<const ArrayCall*>(python->integer(self));
+    if (count == 3) {
+        if (Object* const found = carry_out(call, arguments[0], arguments[1], arguments[2])) return found;
+        if (python->error() != nullptr) return nullptr;
+    }
+    python->keep(mutable_object(call.none));
+    return mutable_object(call.none);
 }

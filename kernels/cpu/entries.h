@@ -650,7 +650,7 @@ int64_t gm_gpu_queue(const int64_t* program, const int64_t* addresses);
 /* The same, and waits for the stream. GPU_CAPTURED, and nothing is queued, if a graph captures the stream. */
 int64_t gm_gpu_answer(const int64_t* program, const int64_t* addresses);
 
-/* Calls on arrays of CuPy. Functions whose names begin with gm_py_ take and give objects of Python, and need its lock.
+/* Calls on arrays of CuPy. Objects of Python are pointers here, and its lock is held.
  *
  * The addresses of functions of Python's stable interface: PyObject_GetAttr, PyObject_Type, PyLong_AsLongLong,
  * PyLong_FromLongLong, PySequence_GetItem, PyTuple_Size, PyTuple_GetItem, PyTuple_Pack, PyObject_CallFunctionObjArgs, Py_IncRef,
@@ -668,17 +668,19 @@ enum GpuCallLimits { GPU_MOST_RUNS = 16, GPU_MOST_ROOMS = 4, GPU_ROW_WORDS = 7 }
  * memories that it needs, their bytes; then the counts of the runs. A program takes the addresses of the runs, of the output, of
  * the values, of their output, and of the memories. */
 struct ArrayCall {
-    const struct PythonApi* api;
     const void *array_class, *dtype, *value_dtype, *none, *dtype_name, *strides_name, *size_name, *data_name, *address_name,
         *device_name, *result, *value_result, *scratch, *stream;
     int64_t runs, device, width, value_width, value_unit, rows;
     const int64_t* table;
 };
-/* Carries out a call: checks its arrays, makes its results, and queues the steps on the current stream. values, out: None if there
- * are none. The result: an array, or a tuple of keys and values; None if an array is not a contiguous aligned one of the kind on
+/* Says which functions to call. The structure must stay. */
+void gm_py_open(const struct PythonApi* api);
+/* Carries out a call: checks its arrays, makes its results, and queues the steps on the current stream. It is a method of Python,
+ * of METH_FASTCALL. self: the address of an ArrayCall, as an int. arguments: the arrays, a sequence; their values and the array
+ * for the keys, each None if there are none. The result: an array, or a tuple of keys and values; None if an array is not a contiguous aligned one of the kind on
  * the device, if they do not match, if out overlaps another one, if no recording has their counts, or if the driver refuses a
  * step: then nothing is lost by another way to do it. Null, with an error, if a function raised it. */
-void* gm_py_call(const struct ArrayCall* call, void* arrays, void* values, void* out);
+void* gm_py_call(void* self, void* const* arguments, int64_t count);
 
 /* Numbers that order texts: ranks[i], unsigned, is less than ranks[j] if the key of text i goes before that of text j, and equal
  * if the keys are equal. order: of LINES, stable. texts: `width` bytes each, 1 or more, without the NUL bytes at their ends; 64

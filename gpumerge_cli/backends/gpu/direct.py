@@ -9,7 +9,7 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import cupy
@@ -26,10 +26,30 @@ _API = (
 _NAMES = tuple(map(sys.intern, ("dtype", "strides", "size", "data", "ptr", "device_id")))
 
 
+class _Method(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
+    )  # fmt: skip
+
+
+_FASTCALL = 0x80  # METH_FASTCALL
+_held: list[Any] = []
+"""What the library and the interpreter refer to. A second thread may add other ones, which do as well."""
+
+
 @cache
-def _api() -> Any:
-    """The PythonApi of this interpreter."""
-    return library().PythonApi(*(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _API))
+def _method() -> Callable[[int], Any]:
+    """Makes gm_py_call a method of an integer: calls of ctypes take longer."""
+    loaded = library()
+    api = loaded.PythonApi(*(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _API))
+    method = _Method(b"gm_py_call", ctypes.cast(loaded.gm_py_call, ctypes.c_void_p), _FASTCALL, None)
+    _held.append((api, method))
+    loaded.gm_py_open(ctypes.byref(api))
+    made = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    new = made(("PyCFunction_NewEx", ctypes.pythonapi))
+    return lambda number: new(ctypes.addressof(method), number, None)
 
 
 class DirectCall:
@@ -50,13 +70,13 @@ class DirectCall:
         self._rows: list[Recording] = []
         makers = _maker(result), _maker(dtype if value_dtype is None else value_dtype)
         held = (cupy.ndarray, dtype, value_dtype, None, *_NAMES, *makers, scratch, cupy.cuda.get_current_stream)
-        self._held = _api(), held  # the library refers to them
+        self._held = held  # the library refers to them
         width = 1 if value_dtype is None else value_dtype.itemsize
         self._struct = loaded.ArrayCall(
-            ctypes.pointer(_api()), *map(id, held), runs, device, dtype.itemsize, width, unit, 0,
+            *map(id, held), runs, device, dtype.itemsize, width, unit, 0,
             ctypes.addressof(self._table),
         )  # fmt: skip
-        self.run: Callable[[Any, Any, Any], Any] = partial(loaded.gm_py_call, ctypes.addressof(self._struct))
+        self.run: Callable[[Any, Any, Any], Any] = _method()(ctypes.addressof(self._struct))
         """See gm_py_call: it takes the arrays, and their values and the array for the result, or None."""
 
     def add(self, counts: list[int], recording: Recording) -> None:
