@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
@@ -111,6 +112,43 @@ def test_results_are_those_of_the_usual_way(
         assert results[0][0] == results[1][0] == results[2][0] == results[3][0]
         places = [len(launches) for _, launches in results]
         assert places == places[:1] * 4
+
+
+@pytest.mark.parametrize("with_values", [False, True])
+def test_nothing_is_kept_of_a_call(driver: FakeDriver, with_values: bool) -> None:
+    """Memory that is taken is freed again, of results and of what steps need."""
+    keys = filled(on_host(8000, "int32"), np.arange(8000))
+    values = [keys] if with_values else None
+    prepare("sort", [keys], values)
+    for _ in range(3):
+        run_prepared("sort", (keys,), False, None, values)
+    held = (keys, keys.dtype, cupy.ndarray)
+    before = [sys.getrefcount(each) for each in held]
+    memory: list[weakref.ref[Any]] = []
+    plain = cupy.cuda.alloc
+
+    def alloc(nbytes: int) -> Any:
+        room = plain(nbytes)
+        memory.append(weakref.ref(room.mem._owner))
+        return room
+
+    made = prepared_calls._ready.copy().popitem()[1]
+    made.direct = None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cupy.cuda, "alloc", alloc)
+        patch.setattr("gpumerge_cli.backends.gpu.direct.scratch", alloc)
+        for _ in range(2):  # the kind is described again, and its counts come again
+            made._recordings.clear()
+            for _ in range(3):
+                run_prepared("sort", (keys,), False, None, values)
+        memory.clear()
+        patch.setattr(prepared_calls, "_sources", None)
+        found = run_prepared("sort", (keys,), False, None, values)
+    assert len(memory) == 2 + with_values
+    assert [each() is not None for each in memory].count(True) == 1 + with_values
+    del found
+    assert not any(each() for each in memory)
+    assert [sys.getrefcount(each) for each in held] == before
 
 
 ODD: dict[str, dict[str, Any]] = {

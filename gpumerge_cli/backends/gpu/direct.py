@@ -35,8 +35,8 @@ class _Method(ctypes.Structure):
 
 
 _FASTCALL = 0x80  # METH_FASTCALL
-_held: list[Any] = []
-"""What the library and the interpreter refer to. A second thread may add other ones, which do as well."""
+_referred: list[Any] = []
+"""Structures that the library and the interpreter refer to. A second thread may add other ones, which do as well."""
 
 
 @cache
@@ -45,7 +45,7 @@ def _method() -> Callable[[int], Any]:
     loaded = library()
     api = loaded.PythonApi(*(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _API))
     method = _Method(b"gm_py_call", ctypes.cast(loaded.gm_py_call, ctypes.c_void_p), _FASTCALL, None)
-    _held.append((api, method))
+    _referred.append((api, method))
     loaded.gm_py_open(ctypes.byref(api))
     made = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     new = made(("PyCFunction_NewEx", ctypes.pythonapi))

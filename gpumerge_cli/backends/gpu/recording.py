@@ -32,7 +32,7 @@ class Recording:
         # The stream is number 0.
         self.program = recorded(steps([number << ADDRESS_BITS for number in range(1, count + 1)], allocate))
         self.address: int = ctypes.cast(ctypes.c_char_p(self.program), ctypes.c_void_p).value or 0
-        """Where the program lies, which lives as long as this object."""
+        """The address of the program, which lives as long as this object."""
         self.rooms = rooms
         """The bytes of each memory that the steps need, beside the addresses that are given."""
         self._pack = packing(1 + count + len(rooms))
