@@ -22,7 +22,7 @@ from gpumerge_cli.arrays import prepared_calls
 from gpumerge_cli.arrays.prepared_calls import keep_prepared, kind_of, run_prepared
 from gpumerge_cli.backends.gpu import prepared
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.errors import DeviceMemoryError
+from gpumerge_cli.errors import DeviceMemoryError, UsageError
 from gpumerge_cli.order.kinds import Order
 from tests.fake_driver import FakeDriver, put_driver
 from tests.fake_kernels import STREAM, FakeKernels, some
@@ -56,6 +56,8 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     monkeypatch.setattr(runtime, "streamIsCapturing", lambda stream: False)
     monkeypatch.setattr(cupy.cuda, "get_current_stream", lambda: SimpleNamespace(ptr=STREAM))
     monkeypatch.setattr(cupy.cuda, "alloc", lambda nbytes: on_host(nbytes, np.uint8).data)
+    monkeypatch.setattr(cupy.cuda, "alloc_pinned_memory", lambda nbytes: on_host(nbytes, np.uint8).data)
+    monkeypatch.setattr(runtime, "streamSynchronize", lambda stream: None)
     monkeypatch.setattr(prepared_calls, "_ready", {})
     monkeypatch.setattr(prepared, "gpu_kernels", FakeKernels)
     fake = put_driver(monkeypatch)
@@ -112,6 +114,32 @@ def test_results_are_those_of_the_usual_way(
         assert results[0][0] == results[1][0] == results[2][0] == results[3][0]
         places = [len(launches) for _, launches in results]
         assert places == places[:1] * 4
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "int64"])
+def test_answers_are_those_of_the_usual_way(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator, dtype: str
+) -> None:
+    keys = on_host(300, dtype)
+    prepare("is_sorted", [keys], None)
+    for turn in range(6):
+        filled(keys, np.sort(some(rng, dtype, 300)))
+        for is_sorted in (True, False):
+            if not is_sorted:
+                seen(keys)[int(rng.integers(299))] = 91
+            with monkeypatch.context() as patch:
+                if turn > 1:  # the library does all of it
+                    patch.setattr(prepared_calls, "_sources", None)
+                assert run_prepared("is_sorted", (keys,), False) is is_sorted
+        driver.waited.clear()
+    driver.captured = {STREAM}
+    monkeypatch.setattr(cupy.cuda.runtime, "streamIsCapturing", lambda stream: True)
+    driver.told()
+    with pytest.raises(UsageError, match="is_sorted waits for its answer"):
+        run_prepared("is_sorted", (keys,), False)
+    assert run_prepared("is_sorted", (on_host(300, dtype, step=2),), False) is None
+    assert not driver.told()
+    assert not driver.waited
 
 
 @pytest.mark.parametrize("with_values", [False, True])

@@ -98,10 +98,10 @@ def run_prepared(
     places = None if values is None else _places(values, counts, device, prepared.unit)
     if values is not None and (places is None or (out is not None and _overlaps(addresses[-1], out.nbytes, values))):
         return None
-    kind = _INDICES if operation == "argsort" else dtype
+    kind = {"argsort": _INDICES, "is_sorted": None}.get(operation, dtype)
     if direct is None:
         prepared.describe(arrays, values, device, kind)
-    if out is None and operation != "is_sorted":
+    if out is None and kind is not None:
         memory = prepared.room(total * kind.itemsize)
         out = ndarray((total,), kind, memory)
         addresses.append(memory.ptr)

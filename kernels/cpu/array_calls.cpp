@@ -139,6 +139,26 @@ struct Rooms {
     int64_t count = 0;
 };
 
+// The current stream, in the first of the addresses. False, with an error, if a function of Python raised it.
+bool put_stream(const ArrayCall& call, int64_t* addresses)
+{
+    const Held stream(python->call(mutable_object(call.stream), nullptr));
+    return stream && (addresses[0] = number(stream.get(), call.address_name)) >= 0;
+}
+
+// Waits for the answer of a call on one array. Null if it does not come.
+Object* answered(const ArrayCall& call, const int64_t* row, Place run, Object* arrays, Object* answer)
+{
+    int64_t addresses[] = {0, run.address, python->integer(answer)};
+    if (!put_stream(call, addresses)) return nullptr;
+    void* const state = python->release();
+    const int64_t status = gm_gpu_answer(reinterpret_cast<const int64_t*>(row[1]), addresses);
+    python->acquire(state);
+    if (status != 0) return nullptr;
+    python->keep(arrays);
+    return arrays;
+}
+
 // The result of a call; null, with an error if a function of Python raised it, if it is not carried out.
 Object* carry_out(const ArrayCall& call, Object* arrays, Object* values, Object* given)
 {
@@ -158,6 +178,8 @@ Object* carry_out(const ArrayCall& call, Object* arrays, Object* values, Object*
     std::memcpy(head, row, sizeof head);
     python->keep(reinterpret_cast<Object*>(head[0]));
     const Held recording(reinterpret_cast<Object*>(head[0]));
+
+    if (call.result == call.none) return answered(call, head, runs[0], arrays, given);
 
     Place to = {0, total};
     if (has_out) {
@@ -187,8 +209,7 @@ Object* carry_out(const ArrayCall& call, Object* arrays, Object* values, Object*
         rooms.held[rooms.count++] = memory;
         if ((*at++ = number(memory, call.address_name)) < 0) return nullptr;
     }
-    const Held stream(python->call(mutable_object(call.stream), nullptr));
-    if (!stream || (addresses[0] = number(stream.get(), call.address_name)) < 0) return nullptr;
+    if (!put_stream(call, addresses)) return nullptr;
     void* const state = python->release();
     const int64_t status = gm_gpu_queue(reinterpret_cast<const int64_t*>(head[1]), addresses);
     python->acquire(state);

@@ -662,7 +662,7 @@ struct PythonApi {
 enum GpuCallLimits { GPU_MOST_RUNS = 16, GPU_MOST_ROOMS = 4, GPU_ROW_WORDS = 7 };
 /* The calls of a kind on one device, of `runs` runs. All objects outlive it: the class of arrays, the dtypes of keys and values,
  * None, the names of attributes; functions that make a result and its values of so many items, that give memory of so many bytes,
- * and that give the current stream. width, value_width: the bytes of a key and of a value; value_unit: what the addresses of
+ * and that give the current stream. `result` is None for calls that wait for an answer in place of a result. width, value_width: the bytes of a key and of a value; value_unit: what the addresses of
  * values are multiples of.
  * table: for each recording that a call may use GPU_ROW_WORDS words: an object that keeps the program, the program, the number of
  * memories that it needs, their bytes; then the counts of the runs. A program takes the addresses of the runs, of the output, of
@@ -676,10 +676,12 @@ struct ArrayCall {
 /* Says which functions to call. The structure must stay. */
 void gm_py_open(const struct PythonApi* api);
 /* Carries out a call: checks its arrays, makes its results, and queues the steps on the current stream. It is a method of Python,
- * of METH_FASTCALL. self: the address of an ArrayCall, as an int. arguments: the arrays, a sequence; their values and the array
- * for the keys, each None if there are none. The result: an array, or a tuple of keys and values; None if an array is not a contiguous aligned one of the kind on
- * the device, if they do not match, if out overlaps another one, if no recording has their counts, or if the driver refuses a
- * step: then nothing is lost by another way to do it. Null, with an error, if a function raised it. */
+ * of METH_FASTCALL. self: the address of an ArrayCall, as an int. arguments: the arrays, a sequence; their values, or None; the
+ * array for the keys, or None, or for an answer its address in pinned memory, as an int. The result: an array, or a tuple of keys
+ * and values; for an answer that is there, the sequence of arrays. None if an array is not a contiguous aligned one of the kind on
+ * the device, if they do not match, if out overlaps another one, if no recording has their counts, if a graph captures the stream
+ * that is to be waited for, or if the driver refuses a step: then nothing is lost by another way to do it. Null, with an error, if
+ * a function raised it. */
 void* gm_py_call(void* self, void* const* arguments, int64_t count);
 
 /* Numbers that order texts: ranks[i], unsigned, is less than ranks[j] if the key of text i goes before that of text j, and equal

@@ -55,8 +55,9 @@ def _method() -> Callable[[int], Any]:
 class DirectCall:
     """Calls of one kind on one device.
 
-    runs: the number of arrays. kinds: the dtypes of keys and of the result, whose number is that of its items; that of
-    values, which have one dimension; None without any. unit: the alignment of the values' addresses.
+    runs: the number of arrays. kinds: the dtypes of keys, of the result, None if an answer is in its place, and of
+    values, which have one dimension, None without any. unit: the alignment of the values' addresses. most: the most
+    recordings that are added.
     """
 
     __slots__ = ("_adding", "_held", "_most", "_rows", "_struct", "_table", "run")
@@ -68,7 +69,7 @@ class DirectCall:
         self._table = (ctypes.c_int64 * (most * row))()
         self._most, self._adding = most, threading.Lock()
         self._rows: list[Recording] = []
-        makers = _maker(result), _maker(dtype if value_dtype is None else value_dtype)
+        makers = _maker(result), _maker(value_dtype)
         held = (cupy.ndarray, dtype, value_dtype, None, *_NAMES, *makers, scratch, cupy.cuda.get_current_stream)
         self._held = held  # the library refers to them
         width = 1 if value_dtype is None else value_dtype.itemsize
@@ -77,7 +78,7 @@ class DirectCall:
             ctypes.addressof(self._table),
         )  # fmt: skip
         self.run: Callable[[Any, Any, Any], Any] = _method()(ctypes.addressof(self._struct))
-        """See gm_py_call: it takes the arrays, and their values and the array for the result, or None."""
+        """See gm_py_call: a function of the arrays, of their values or None, and of the array for the keys or None."""
 
     def add(self, counts: list[int], recording: Recording) -> None:
         """From now on, calls with these counts are carried out by a recording."""
@@ -100,7 +101,9 @@ class DirectCall:
             self._rows.clear()
 
 
-def _maker(dtype: Any) -> Callable[[int], Any]:
-    """Makes an array of so many items, as cupy.empty, which takes longer."""
+def _maker(dtype: Any) -> Callable[[int], Any] | None:
+    """Makes an array of so many items, as cupy.empty, which takes longer; None without a dtype."""
+    if dtype is None:
+        return None
     ndarray, alloc, width = cupy.ndarray, cupy.cuda.alloc, dtype.itemsize
     return lambda count: ndarray((count,), dtype, alloc(count * width))

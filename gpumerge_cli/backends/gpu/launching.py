@@ -151,6 +151,23 @@ class PinnedAnswers:
 
         return self._asked(check)
 
+    def through(self, ask: Callable[[Any, None, int], Any]) -> Callable[[Any, None, None], bool | None]:
+        """Makes a function of arrays, None and None: whether ask(arrays, None, address) puts 0 there, or its None."""
+        spare = self._spare
+
+        def is_zero(arrays: Any, values: None, out: None) -> bool | None:
+            try:  # another thread may take the last one
+                answer = spare.pop()
+            except IndexError:
+                answer = PinnedWord()
+            answer.word.value = 0
+            done = ask(arrays, None, answer.address)
+            found = answer.word.value == 0
+            spare.append(answer)
+            return None if done is None else found
+
+        return is_zero
+
     def _asked(self, ask: Callable[[int], object]) -> int:
         try:  # another thread may take the last one
             answer = self._spare.pop()

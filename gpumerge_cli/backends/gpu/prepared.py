@@ -82,11 +82,15 @@ class PreparedCall:
     def describe(self, arrays: Sequence[Any], values: Sequence[Any] | None, device: int, result: Any) -> None:
         """Let the library know the kind of a call, so that it carries out further ones alone.
 
-        values: as many as arrays, or None. result: the dtype of a new result.
+        values: as many as arrays, or None. result: the dtype of a new result, None for an answer.
         """
-        if self._recorded and self._answers is None and (values is None or values[0].ndim == 1):
-            kinds = arrays[0].dtype, result, None if values is None else values[0].dtype
-            self.direct = DirectCall(len(arrays), device, kinds, self.unit, _MOST_RECORDINGS)
+        if not self._recorded or (values is not None and values[0].ndim != 1):
+            return
+        kinds = arrays[0].dtype, result, None if values is None else values[0].dtype
+        direct = DirectCall(len(arrays), device, kinds, self.unit, _MOST_RECORDINGS)
+        if self._answers is not None:
+            direct.run = self._answers.through(direct.run)
+        self.direct = direct
 
     @staticmethod
     def report(error: Exception) -> None:
