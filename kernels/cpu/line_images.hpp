@@ -1,6 +1,10 @@
 // Prefixes of lines. A prefix is the first 64 bits of a line's images that are not the same in all lines. Needs lines.cuh.
 #pragma once
 
+#include "integers.hpp"
+
+#include "integer_words.hpp"
+
 // Makes the prefixes of rows. The places of the rows must be known.
 struct Images {
     const Lines& lines;
@@ -94,6 +98,7 @@ struct Images {
     // Finds the bits in which the images of keys differ. key_bits: the most bits of two words that belong to keys.
     struct KeyedSurvey {
         bool exact = true;
+        bool fits = true, decided = false;  // see integer_words.hpp
         int key_bits = 0;
         int64_t fault = INT64_MAX;  // the first row with an invalid key
         Differences words[2];
@@ -104,7 +109,13 @@ struct Images {
     {
         Word* const following = following_room.reserve(static_cast<size_t>(count));
         const LineOrder& order = *lines.order;
-        const KeyedSurvey all = survey_by_kind(order, following);
+        KeyedSurvey all = survey_integers(order, following);
+        if (all.fits && all.decided) {  // the first words are the prefixes
+            known.keys_exact = true;
+            known.have_ties = false;
+            return count;
+        }
+        if (!all.fits) all = survey_by_kind(order, following);
         const int key_bits = all.key_bits;
         const Word differing[2] = {all.words[0].bits(), all.words[1].bits()};
         const Word of_keys[2] = {key_bits >= 64 ? differing[0] : differing[0] & ~(~0ull >> key_bits),
@@ -317,6 +328,78 @@ struct Images {
     };
 #endif
 
+    // Tries to take all numbers of keys for integers. The result does not fit if some are not, or if no key is a number.
+    KeyedSurvey survey_integers(const LineOrder& order, Word* following) const
+    {
+        KeyedSurvey none;
+        none.fits = false;
+        if (order.flags & IN_LOCALE) return none;
+        if (order.flags & NUMERIC) {
+#if defined(__SSE4_1__)
+            const KeyedSurvey found = try_words<DecimalLines>(following);
+            if (found.fits) return found;
+#endif
+            return try_words<IntegerWords<false>>(following);
+        }
+        if (is_one_number(order)) return try_words<IntegerWords<true>>(following);
+        return MixedWords::suit(order) ? try_words<MixedWords>(following) : none;
+    }
+
+    // Puts tried words into the rows' prefixes and into `following`. See integer_words.hpp.
+    template <typename Words>
+    KeyedSurvey try_words(Word* following) const
+    {
+        constexpr int64_t BLOCK = 256;
+        const auto sample = [&](Words& words, KeyedSurvey* expecting) {
+            for (int64_t at = 0; at < count; at += count / SAMPLES + 1) {
+                Word made[2] = {0, 0};
+                words.make(text_of(lines, rows[at].line), made[0], made[1]);
+                for (int word = 0; word < 2 && expecting; ++word) expecting->words[word].expect(made[word]);
+            }
+            return words.fits();
+        };
+        KeyedSurvey start;
+        Words any(lines, 64);
+        start.fits = sample(any, nullptr);
+        if (!start.fits) return start;
+        Words first_words(lines, Words::bits_for(64 - __builtin_clzll(any.magnitudes | 1)));
+        sample(first_words, &start);
+        const std::vector<KeyedSurvey> found = each_share<KeyedSurvey>([&](int64_t first, int64_t last, KeyedSurvey& mine) {
+            KeyedSurvey here = start;
+            Words words = first_words;
+            Word made[2][BLOCK];
+            for (int64_t low = first; low < last && words.fits(); low += BLOCK) {
+                const int64_t held = std::min(BLOCK, last - low);
+                for (int64_t at = 0; at < held; ++at)
+                    words.make(text_of(lines, rows[low + at].line), made[0][at], made[1][at]);
+                for (int64_t at = 0; at < held; ++at) rows[low + at].prefix = made[0][at];
+                if (Words::DECIDED) continue;
+                std::memcpy(following + low, made[1], sizeof(Word) * static_cast<size_t>(held));
+                add_all<Words::NUMBERS>(made[0], held, here.words[0]);
+                add_all<false>(made[1], held, here.words[1]);
+            }
+            here.fits = words.fits();
+            if constexpr (Words::NUMBERS) {
+                here.key_bits = 64;
+            } else {
+                here.key_bits = words.key_bits;
+                here.exact = words.exact;
+            }
+            mine = here;
+        });
+        KeyedSurvey all = together(found);
+        all.decided = Words::DECIDED || (Words::NUMBERS && lines.order->flags & STABLE);
+        return all;
+    }
+
+    template <bool NUMBERS>
+    static void add_all(const Word* words, int64_t count, Differences& differences)
+    {
+        Differences here = differences;
+        for (int64_t at = 0; at < count; ++at) NUMBERS ? here.add_number(words[at]) : here.add(words[at]);
+        differences = here;
+    }
+
     // Puts the words into the rows' prefixes and into `following`.
     template <typename Words>
     KeyedSurvey survey_keys(Word* following) const
@@ -327,7 +410,7 @@ struct Images {
             const Words found(order, text_of(lines, rows[at].line));
             for (int word = 0; word < 2; ++word) start.words[word].expect(found.words[word]);
         }
-        const std::vector<KeyedSurvey> found = each_share<KeyedSurvey>([&](int64_t first, int64_t last, KeyedSurvey& mine) {
+        return together(each_share<KeyedSurvey>([&](int64_t first, int64_t last, KeyedSurvey& mine) {
             KeyedSurvey here = start;
             for (int64_t at = first; at < last; ++at) {
                 const Words words(order, text_of(lines, rows[at].line));
@@ -340,10 +423,15 @@ struct Images {
                 Words::add(here.words[1], words.words[1]);
             }
             mine = here;
-        });
+        }));
+    }
+
+    static KeyedSurvey together(const std::vector<KeyedSurvey>& found)
+    {
         KeyedSurvey all;
         for (const KeyedSurvey& some : found) {
             all.exact &= some.exact;
+            all.fits &= some.fits;
             all.fault = some.fault < all.fault ? some.fault : all.fault;
             all.key_bits = all.key_bits > some.key_bits ? all.key_bits : some.key_bits;
             for (int word = 0; word < 2; ++word) all.words[word].add(some.words[word]);
