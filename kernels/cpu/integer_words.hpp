@@ -2,8 +2,12 @@
 // numbers, and are read faster. A chunk is tried with these words. Only if all of its lines fit do the words have the order of the
 // lines. Included by line_images.hpp.
 //
+// Words are made for a block of lines at a time, by one short loop for each step. So a processor works on many lines at once, and
+// what is the same for all lines is looked at once.
+//
 // A kind of tried words has these members. `bits` are those that an integer takes.
-//     make(line, first, second)   makes the two words of a line
+//     make(texts, count, slots)   makes the words of at most BLOCK lines, each in a slot of SLOT words
+//     word(slot, number)          the first or second word, 0 or 1
 //     fits()                      whether all lines so far fit; if not, some words are wrong
 //     magnitudes                  all bits of the integers so far, or of their complements if they are negative
 //     bits_for(sampled)           the bits that integers are given, if those of a sample have `sampled` bits
@@ -27,9 +31,18 @@ struct TriedWords {
 
     TriedWords(const LineOrder& given, int bits) : order(given), bits(bits) {}
 
+    static constexpr int BLOCK = 128, SLOT = 2;
+    static Word word(const Word* slot, int number) { return slot[number]; }
     static int bits_for(int sampled) { return sampled + SPARE_BITS; }
 
     bool fits() const { return all_fit && magnitudes >> (bits - 1) == 0; }
+
+    // The parts of lines that are a key.
+    static void take_parts(const FieldMarks* marks, int count, const Key& key, Text* parts)
+    {
+        const Key own = key;
+        for (int at = 0; at < count; ++at) parts[at] = marks[at].part(own);
+    }
 
     // An integer's image, at the end of a word.
     Word image_of(long long value)
@@ -49,22 +62,13 @@ struct DecimalLines : TriedWords {
         : TriedWords(*lines.order, bits), begin_(lines.text), turned_(order.key(0).flags & KEY_REVERSE ? ~0ull : 0)
     {}
 
-    __attribute__((always_inline)) void make(Text line, Word& first, Word&)
+    void make(const Text* texts, int count, Word* slots)
     {
-        const long long length = line.stop - line.start;
-        const long long negative = *line.start == '-', count = length - negative;
-        all_fit &= (static_cast<Word>(count) - 1 < 15) & ((line.start[negative] != '0') | (length == 1));
-        if (line.stop - begin_ < 16) [[unlikely]] {  // the vector would begin ahead of the text
-            const ShortInteger found = short_integer(line);
-            all_fit &= found.canonical;
-            first = image_of(found.value) ^ turned_;
-            return;
-        }
-        const __m128i held = bytes_at(ENDS + (count & 15));
-        const __m128i digits = _mm_and_si128(_mm_sub_epi8(bytes_at(line.stop - 16), _mm_set1_epi8('0')), held);
-        greatest_ = _mm_max_epu8(greatest_, digits);
-        const Word magnitude = integer_of(digits), sign = 0 - static_cast<Word>(negative);
-        first = image_of(static_cast<long long>((magnitude ^ sign) - sign)) ^ turned_;
+        DecimalLines own = *this;  // no store of a word can change it
+        for (int at = 0; at < count; ++at) slots[at * SLOT] = own.word_of(texts[at]);
+        all_fit = own.all_fit;
+        magnitudes = own.magnitudes;
+        greatest_ = own.greatest_;
     }
 
     bool fits() const
@@ -74,6 +78,23 @@ struct DecimalLines : TriedWords {
     }
 
 private:
+    __attribute__((always_inline)) Word word_of(Text line)
+    {
+        const long long length = line.stop - line.start;
+        const long long negative = *line.start == '-', count = length - negative;
+        all_fit &= (static_cast<Word>(count) - 1 < 15) & ((line.start[negative] != '0') | (length == 1));
+        if (line.stop - begin_ < 16) [[unlikely]] {  // the vector would begin ahead of the text
+            const ShortInteger found = short_integer(line);
+            all_fit &= found.canonical;
+            return image_of(found.value) ^ turned_;
+        }
+        const __m128i held = bytes_at(ENDS + (count & 15));
+        const __m128i digits = _mm_and_si128(_mm_sub_epi8(bytes_at(line.stop - 16), _mm_set1_epi8('0')), held);
+        greatest_ = _mm_max_epu8(greatest_, digits);
+        const Word magnitude = integer_of(digits), sign = 0 - static_cast<Word>(negative);
+        return image_of(static_cast<long long>((magnitude ^ sign) - sign)) ^ turned_;
+    }
+
     // From place `count` on: all bits of the last `count` bytes of a vector.
     static constexpr unsigned char ENDS[32] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255,
         255, 255, 255, 255, 255, 255, 255, 255};
@@ -91,14 +112,27 @@ struct IntegerWords : TriedWords {
 
     IntegerWords(const Lines& lines, int bits) : TriedWords(*lines.order, bits), key_(lines.order->key(0)) {}
 
-    __attribute__((always_inline)) void make(Text line, Word& first, Word& second)
+    void make(const Text* texts, int count, Word* slots)
     {
-        const Text text = IN_FIELDS ? FieldMarks(order, line).part(key_) : line;
-        const ShortInteger integer = short_integer({skip_blanks(text.start, text.stop), text.stop});
-        const Word image = image_of(integer.value);
-        first = key_.flags & KEY_REVERSE ? ~image : image;
-        second = order.flags & STABLE ? 0 : order.flags & REVERSE ? ~first_word(line) : first_word(line);
-        all_fit &= integer.fits;
+        Text parts[BLOCK];
+        const Text* numbers = texts;
+        if (IN_FIELDS) {
+            FieldMarks marks[BLOCK];
+            for (int at = 0; at < count; ++at) marks[at] = FieldMarks(order, texts[at]);
+            take_parts(marks, count, key_, parts);
+            numbers = parts;
+        }
+        const Word turned = key_.flags & KEY_REVERSE ? ~0ull : 0, turned_line = order.flags & REVERSE ? ~0ull : 0;
+        const bool stable = order.flags & STABLE;
+        IntegerWords own = *this;
+        for (int at = 0; at < count; ++at) {
+            const ShortInteger integer = short_integer({skip_blanks(numbers[at].start, numbers[at].stop), numbers[at].stop});
+            slots[at * SLOT] = own.image_of(integer.value) ^ turned;
+            own.all_fit &= integer.fits;
+        }
+        for (int at = 0; at < count; ++at) slots[at * SLOT + 1] = stable ? 0 : turned_line ^ first_word(texts[at]);
+        all_fit = own.all_fit;
+        magnitudes = own.magnitudes;
     }
 
 private:
@@ -127,40 +161,69 @@ struct MixedWords : TriedWords {
     // Whole bytes, so that those of texts behind an integer stay together.
     static int bits_for(int sampled) { return (sampled + SPARE_BITS + 7) / 8 * 8; }
 
-    __attribute__((always_inline)) void make(Text line, Word& first, Word& second)
+    // The bytes of the words, and of the key behind them.
+    static constexpr int SLOT = 4, MOST_BYTES = 16;
+    static Word word(const Word* slot, int number) { return __builtin_bswap64(slot[number]); }
+
+    void make(const Text* texts, int count, Word* slots)
     {
-        WideWord image = 0;
-        int position = 0;
-        const FieldMarks marks(order, line);
+        FieldMarks marks[BLOCK];
+        Text parts[BLOCK];
+        int positions[BLOCK] = {};
+        const auto place = [&](int at) { return reinterpret_cast<unsigned char*>(slots + at * SLOT) + positions[at]; };
+        for (int at = 0; at < count; ++at) marks[at] = FieldMarks(order, texts[at]);
         for (const Key* key = keys_; key < keys_ + order.keys; ++key) {
-            if (position >= 128) {
-                exact = false;
-                break;
-            }
-            const Text text = marks.part(*key);
+            take_parts(marks, count, *key, parts);
+            const long long flags = key->flags;
+            // A key that begins behind the words is put there, too.
+            MixedWords own = *this;
             if (key->kind == KIND_numeric) {
-                const ShortInteger integer = short_integer({skip_blanks(text.start, text.stop), text.stop});
-                const Word turned = key->flags & KEY_REVERSE ? ~0ull : 0;
-                image |= static_cast<WideWord>((image_of(integer.value) ^ turned) << (64 - bits)) << 64 >> position;
-                position += bits;
-                all_fit &= integer.fits;
+                const Word turned = flags & KEY_REVERSE ? ~0ull : 0;
+                for (int at = 0; at < count; ++at) {
+                    const ShortInteger integer = short_integer({skip_blanks(parts[at].start, parts[at].stop), parts[at].stop});
+                    const Word word = __builtin_bswap64((own.image_of(integer.value) ^ turned) << (64 - bits));
+                    own.all_fit &= integer.fits;
+                    __builtin_memcpy(place(at), &word, sizeof(word));
+                    positions[at] += bits / 8;
+                }
             } else {
-                const WideText found(text, key->flags & FOLD);
-                image |= found.image(key->flags & KEY_REVERSE) >> position;
-                position += 8 * found.length + 8;
-                all_fit &= !found.has_0_or_1;
+                for (int at = 0; at < count; ++at)
+                    positions[at] += put(place(at), parts[at], flags & FOLD, flags & KEY_REVERSE, own.all_fit) + 1;
             }
-            exact &= position <= 128;
+            all_fit = own.all_fit;
+            magnitudes = own.magnitudes;
+            for (int at = 0; at < count; ++at) {
+                key_bits = key_bits > 8 * positions[at] ? key_bits : 8 * positions[at];
+                positions[at] = positions[at] < MOST_BYTES ? positions[at] : MOST_BYTES;
+            }
+            exact = key_bits <= 128;
         }
-        key_bits = key_bits > position ? key_bits : position;
-        if (!(order.flags & STABLE) && position < 128) {
-            const WideWord turned = order.flags & REVERSE ? ~static_cast<WideWord>(0) : 0;
-            image |= (WideText(line, false).bytes ^ turned) >> position;
+        bool any = true;
+        const bool stable = order.flags & STABLE, turned = order.flags & REVERSE;
+        for (int at = 0; at < count; ++at) {
+            if (stable) __builtin_memset(place(at), 0, 16);
+            else put(place(at), texts[at], false, turned, any);
         }
-        first = static_cast<Word>(image >> 64);
-        second = static_cast<Word>(image);
     }
 
 private:
+    // Puts the first 16 bytes of a text, or their complement, and zeros or ones behind a shorter one. Returns how many the text has.
+    __attribute__((always_inline)) static int put(unsigned char* at, Text text, bool folded, bool turned, bool& plain)
+    {
+#if defined(__SSE4_1__)
+        const KeyBytes found(text, folded);
+        const __m128i all = _mm_set1_epi8(static_cast<char>(-static_cast<int>(turned)));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(at), _mm_xor_si128(found.bytes, all));
+#else
+        const WideText found(text, folded);
+        const WideWord bits = turned ? ~found.bytes : found.bytes;
+        const Word words[2] = {
+            __builtin_bswap64(static_cast<Word>(bits >> 64)), __builtin_bswap64(static_cast<Word>(bits))};
+        __builtin_memcpy(at, words, sizeof(words));
+#endif
+        plain &= !found.has_0_or_1;
+        return found.length;
+    }
+
     const Key* const keys_;
 };

@@ -349,12 +349,13 @@ struct Images {
     template <typename Words>
     KeyedSurvey try_words(Word* following) const
     {
-        constexpr int64_t BLOCK = 256;
+        constexpr int64_t BLOCK = Words::BLOCK;
         const auto sample = [&](Words& words, KeyedSurvey* expecting) {
             for (int64_t at = 0; at < count; at += count / SAMPLES + 1) {
-                Word made[2] = {0, 0};
-                words.make(text_of(lines, rows[at].line), made[0], made[1]);
-                for (int word = 0; word < 2 && expecting; ++word) expecting->words[word].expect(made[word]);
+                const Text text = text_of(lines, rows[at].line);
+                Word slot[Words::SLOT] = {};
+                words.make(&text, 1, slot);
+                for (int word = 0; word < 2 && expecting; ++word) expecting->words[word].expect(Words::word(slot, word));
             }
             return words.fits();
         };
@@ -367,14 +368,17 @@ struct Images {
         const std::vector<KeyedSurvey> found = each_share<KeyedSurvey>([&](int64_t first, int64_t last, KeyedSurvey& mine) {
             KeyedSurvey here = start;
             Words words = first_words;
-            Word made[2][BLOCK];
+            Text texts[BLOCK];
+            Word slots[BLOCK * Words::SLOT], made[2][BLOCK];
             for (int64_t low = first; low < last && words.fits(); low += BLOCK) {
                 const int64_t held = std::min(BLOCK, last - low);
+                for (int64_t at = 0; at < held; ++at) texts[at] = text_of(lines, rows[low + at].line);
+                words.make(texts, static_cast<int>(held), slots);
                 for (int64_t at = 0; at < held; ++at)
-                    words.make(text_of(lines, rows[low + at].line), made[0][at], made[1][at]);
-                for (int64_t at = 0; at < held; ++at) rows[low + at].prefix = made[0][at];
+                    rows[low + at].prefix = made[0][at] = Words::word(slots + at * Words::SLOT, 0);
                 if (Words::DECIDED) continue;
-                std::memcpy(following + low, made[1], sizeof(Word) * static_cast<size_t>(held));
+                for (int64_t at = 0; at < held; ++at)
+                    following[low + at] = made[1][at] = Words::word(slots + at * Words::SLOT, 1);
                 add_all<Words::NUMBERS>(made[0], held, here.words[0]);
                 add_all<false>(made[1], held, here.words[1]);
             }
