@@ -37,19 +37,82 @@ struct TriedWords {
 
     bool fits() const { return all_fit && magnitudes >> (bits - 1) == 0; }
 
-    // The parts of lines that are a key.
-    static void take_parts(const FieldMarks* marks, int count, const Key& key, Text* parts)
-    {
-        const Key own = key;
-        for (int at = 0; at < count; ++at) parts[at] = marks[at].part(own);
-    }
-
     // An integer's image, at the end of a word.
     Word image_of(long long value)
     {
         magnitudes |= static_cast<Word>(value ^ value >> 63);
         return static_cast<Word>(value) + (1ull << (bits - 1));
     }
+};
+
+// The fields of a block of lines.
+class FieldsOfLines {
+public:
+    FieldsOfLines(const LineOrder& order, const Text* texts, int count) : texts_(texts), count_(count), separator_(order.separator)
+    {
+        const long long separator = order.separator;
+        bool plain = is_plain(separator);
+        for (int at = 0; at < count; ++at) plain &= texts[at].stop - texts[at].start <= 64;
+        plain_ = plain;
+        if (!plain) {
+            for (int at = 0; at < count; ++at) marks_[at] = FieldMarks(order, texts[at]);
+        } else if (separator >= 0) {
+            for (int at = 0; at < count; ++at)
+                ends_[at] = matches_at(texts[at].start, static_cast<unsigned char>(separator)) & held(texts[at]);
+        } else {
+            for (int at = 0; at < count; ++at) {
+                const Word found = blanks_at(texts[at].start);
+                ends_[at] = found & ~(found << 1 | 1) & held(texts[at]);  // blanks ahead of a field belong to it
+            }
+        }
+    }
+
+    // Gives the same as FieldMarks::part for each line.
+    void take(const Key& key, Text* parts) const
+    {
+        if (!plain_ || key.end_char > 0 || key.start_char > 0 || key.flags & SKIP_START) {
+            const LineOrder by_marks{0, 0, separator_, 0, 0, 0, 0, 0};
+            for (int at = 0; at < count_; ++at) parts[at] = (plain_ ? FieldMarks(by_marks, texts_[at]) : marks_[at]).part(key);
+        } else if (key.start_field == 0) take_plain<false>(key, parts);
+        else take_plain<true>(key, parts);
+    }
+
+private:
+    static Word held(Text text)
+    {
+        const long long length = text.stop - text.start;
+        return length < 64 ? (1ull << length) - 1 : ~0ull;
+    }
+
+    template <bool BEHIND>
+    void take_plain(const Key& key, Text* parts) const
+    {
+        const long long skipped = key.start_field, taken = key.end_field - key.start_field, width = separator_ >= 0;
+        const bool to_end = key.end_field < 0;
+        for (int at = 0; at < count_; ++at) {
+            const Text line = texts_[at];
+            Word ends = ends_[at];
+            Text part = line;
+            if (BEHIND) {
+                for (long long field = 1; field < skipped; ++field) ends &= ends - 1;
+                part.start = ends == 0 ? line.stop : line.start + __builtin_ctzll(ends) + width;
+                ends &= ends - 1;
+            }
+            if (!to_end) {
+                for (long long field = 0; field < taken; ++field) ends &= ends - 1;
+                part.stop = ends == 0 ? line.stop : line.start + __builtin_ctzll(ends);
+                if (part.stop < part.start || taken < 0) part.stop = part.start;
+            }
+            parts[at] = part;
+        }
+    }
+
+    const Text* const texts_;
+    const int count_;
+    const long long separator_;
+    bool plain_;
+    Word ends_[TriedWords::BLOCK];
+    FieldMarks marks_[TriedWords::BLOCK];
 };
 
 #if defined(__SSE4_1__)
@@ -117,9 +180,7 @@ struct IntegerWords : TriedWords {
         Text parts[BLOCK];
         const Text* numbers = texts;
         if (IN_FIELDS) {
-            FieldMarks marks[BLOCK];
-            for (int at = 0; at < count; ++at) marks[at] = FieldMarks(order, texts[at]);
-            take_parts(marks, count, key_, parts);
+            FieldsOfLines(order, texts, count).take(key_, parts);
             numbers = parts;
         }
         const Word turned = key_.flags & KEY_REVERSE ? ~0ull : 0, turned_line = order.flags & REVERSE ? ~0ull : 0;
@@ -167,13 +228,12 @@ struct MixedWords : TriedWords {
 
     void make(const Text* texts, int count, Word* slots)
     {
-        FieldMarks marks[BLOCK];
+        const FieldsOfLines fields(order, texts, count);
         Text parts[BLOCK];
         int positions[BLOCK] = {};
         const auto place = [&](int at) { return reinterpret_cast<unsigned char*>(slots + at * SLOT) + positions[at]; };
-        for (int at = 0; at < count; ++at) marks[at] = FieldMarks(order, texts[at]);
         for (const Key* key = keys_; key < keys_ + order.keys; ++key) {
-            take_parts(marks, count, *key, parts);
+            fields.take(*key, parts);
             const long long flags = key->flags;
             // A key that begins behind the words is put there, too.
             MixedWords own = *this;
