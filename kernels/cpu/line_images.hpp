@@ -4,6 +4,7 @@
 #include "integers.hpp"
 
 #include "integer_words.hpp"
+#include "plain_survey.hpp"
 
 // Makes the prefixes of rows. The places of the rows must be known.
 struct Images {
@@ -33,7 +34,7 @@ struct Images {
     struct Survey {
         long long common = INT64_MAX;
         Differences words[PLAIN_WORDS];
-        Word zeros = 0;
+        bool has_zeros = false;
         long long longest = 0;
     };
 
@@ -48,7 +49,7 @@ struct Images {
         known.common = common;
         Word differing[PLAIN_WORDS];
         for (int word = 0; word < PLAIN_WORDS; ++word) differing[word] = found.words[word].bits();
-        known.have_ties = found.zeros != 0 || found.longest > 8 * PLAIN_WORDS || bits_of(differing) > 64;
+        known.have_ties = found.has_zeros || found.longest > 8 * PLAIN_WORDS || bits_of(differing) > 64;
         const Word turned = lines.order->flags & REVERSE ? ~0ull : 0;
         const Packing<PLAIN_WORDS> packing(differing);
         team.share(count, LEAST, [&](int64_t low, int64_t high, int) {
@@ -68,28 +69,32 @@ struct Images {
                 if (text_of(lines, rows[at].line).stop - text_of(lines, rows[at].line).start >= common)
                     start.words[word].expect(word_of(behind(text_of(lines, rows[at].line), common), word));
         const std::vector<Survey> found = each_share<Survey>([&](int64_t first, int64_t last, Survey& mine) {
+            constexpr int64_t BLOCK = 128;
             Survey here = start;
-            for (int64_t at = first; at < last; ++at) {
-                const Text whole = text_of(lines, rows[at].line);
-                here.common = alike(reference, whole, here.common);
-                if (here.common < common) [[unlikely]] continue;
-                const Text line = behind(whole, common);
-                const long long length = line.stop - line.start;
-                for (int word = 0; word < PLAIN_WORDS; ++word) {
-                    const Word bytes = word_of(line, word);
-                    here.words[word].add(bytes);
-                    const long long held = length - 8 * word;
-                    here.zeros |= zeros_in(held >= 8 ? bytes : held <= 0 ? ~0ull : bytes | ~0ull >> 8 * held);
+            TextDifferences found(start.words);
+            Text texts[BLOCK];
+            for (int64_t low = first; low < last; low += BLOCK) {
+                const int64_t held = std::min(BLOCK, last - low);
+                for (int64_t at = 0; at < held; ++at) {
+                    texts[at] = text_of(lines, rows[low + at].line);
+                    here.common = alike(reference, texts[at], here.common);
                 }
-                here.longest = length > here.longest ? length : here.longest;
+                if (here.common < common) [[unlikely]] continue;
+                for (int64_t at = 0; at < held; ++at) {
+                    const long long length = texts[at].stop - texts[at].start - common;
+                    found.add(texts[at].start + common, length);
+                    here.longest = length > here.longest ? length : here.longest;
+                }
             }
+            here.has_zeros = found.has_zeros();
+            found.add_to(here.words);
             mine = here;
         });
         Survey all;
         for (const Survey& some : found) {
             all.common = smaller(all.common, some.common);
             for (int word = 0; word < PLAIN_WORDS; ++word) all.words[word].add(some.words[word]);
-            all.zeros |= some.zeros;
+            all.has_zeros |= some.has_zeros;
             all.longest = all.longest > some.longest ? all.longest : some.longest;
         }
         return all;
