@@ -15,6 +15,7 @@ struct Images {
 
     static constexpr int64_t LEAST = 1 << 12;
     static constexpr int PLAIN_WORDS = 3;
+    static constexpr int64_t BLOCK = 128;   // the lines whose texts are looked at in one short loop
     static constexpr int64_t SAMPLES = 64;  // the number of lines that are looked at first
 
     // Calls work(first, last, found) for each thread's share of the rows. Each call has a `Found` of its own, and all of
@@ -53,9 +54,16 @@ struct Images {
         const Word turned = lines.order->flags & REVERSE ? ~0ull : 0;
         const Packing<PLAIN_WORDS> packing(differing);
         team.share(count, LEAST, [&](int64_t low, int64_t high, int) {
-            for (int64_t at = low; at < high; ++at) {
-                const Text line = behind(text_of(lines, rows[at].line), common);
-                rows[at].prefix = turned ^ packing.pack([&](int word) { return word_of(line, word); });
+            Word words[BLOCK][TextDifferences::BYTES / 8];
+            for (int64_t first_of_block = low; first_of_block < high; first_of_block += BLOCK) {
+                Item* const block = rows + first_of_block;
+                const int64_t held = std::min(BLOCK, high - first_of_block);
+                for (int64_t at = 0; at < held; ++at) {
+                    const Text line = behind(text_of(lines, block[at].line), common);
+                    TextDifferences::take(line.start, line.stop - line.start, words[at]);
+                }
+                for (int64_t at = 0; at < held; ++at)
+                    block[at].prefix = turned ^ packing.pack([&](int word) { return __builtin_bswap64(words[at][word]); });
             }
         });
     }
@@ -69,7 +77,6 @@ struct Images {
                 if (text_of(lines, rows[at].line).stop - text_of(lines, rows[at].line).start >= common)
                     start.words[word].expect(word_of(behind(text_of(lines, rows[at].line), common), word));
         const std::vector<Survey> found = each_share<Survey>([&](int64_t first, int64_t last, Survey& mine) {
-            constexpr int64_t BLOCK = 128;
             Survey here = start;
             TextDifferences found(start.words);
             Text texts[BLOCK];
@@ -354,7 +361,7 @@ struct Images {
     template <typename Words>
     KeyedSurvey try_words(Word* following) const
     {
-        constexpr int64_t BLOCK = Words::BLOCK;
+        static_assert(Words::BLOCK == BLOCK);
         const auto sample = [&](Words& words, KeyedSurvey* expecting) {
             for (int64_t at = 0; at < count; at += count / SAMPLES + 1) {
                 const Text text = text_of(lines, rows[at].line);

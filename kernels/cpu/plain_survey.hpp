@@ -20,14 +20,22 @@ public:
     __attribute__((always_inline)) void add(Place at, long long length)
     {
         Bytes held, bytes;
-        __builtin_memcpy(&held, HELD + (length < BYTES ? BYTES - length : 0), BYTES);
-        __builtin_memcpy(&bytes, at, BYTES);
+        load(at, length, bytes, held);
         zeros_ |= static_cast<Bytes>(bytes == 0) & held;
         bytes &= held;
         any_ |= bytes;
         all_ &= bytes;
         const Bytes low = bytes & 0x1f;
         odd_ |= bytes ^ (low | (static_cast<Bytes>(low != 0) & high_));
+    }
+
+    // The words of such a text, whose first bytes are the least significant.
+    __attribute__((always_inline)) static void take(Place at, long long length, Word (&words)[BYTES / 8])
+    {
+        Bytes held, bytes;
+        load(at, length, bytes, held);
+        bytes &= held;
+        __builtin_memcpy(words, &bytes, BYTES);
     }
 
     // Whether a byte of a text is 0. It may look at more bytes than the words have.
@@ -56,6 +64,12 @@ private:
     typedef unsigned char Bytes __attribute__((vector_size(BYTES)));
     static constexpr unsigned char HELD[2 * BYTES] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
         255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+
+    __attribute__((always_inline)) static void load(Place at, long long length, Bytes& bytes, Bytes& held)
+    {
+        __builtin_memcpy(&held, HELD + (length < BYTES ? BYTES - length : 0), BYTES);
+        __builtin_memcpy(&bytes, at, BYTES);
+    }
 
     Bytes any_ = {}, all_ = ~Bytes{}, odd_ = {}, zeros_ = {}, high_;
 };
