@@ -24,12 +24,12 @@ inline bool is_text(const Key& key) { return key.kind == KIND_bytes && !(key.fla
 constexpr int SPARE_BITS = 3;  // a sign, and integers a few times those of a sample
 
 struct TriedWords {
-    const LineOrder order;  // a copy, which no store of a word can change
+    const long long flags, separator;  // of the order: copies, which no store of a word can change
     const int bits;
     bool all_fit = true;
     Word magnitudes = 0;
 
-    TriedWords(const LineOrder& given, int bits) : order(given), bits(bits) {}
+    TriedWords(const LineOrder& order, int bits) : flags(order.flags), separator(order.separator), bits(bits) {}
 
     static constexpr int BLOCK = 128, SLOT = 2;
     static Word word(const Word* slot, int number) { return slot[number]; }
@@ -48,14 +48,13 @@ struct TriedWords {
 // The fields of a block of lines.
 class FieldsOfLines {
 public:
-    FieldsOfLines(const LineOrder& order, const Text* texts, int count) : texts_(texts), count_(count), separator_(order.separator)
+    FieldsOfLines(long long separator, const Text* texts, int count) : texts_(texts), count_(count), separator_(separator)
     {
-        const long long separator = order.separator;
         bool plain = is_plain(separator);
         for (int at = 0; at < count; ++at) plain &= texts[at].stop - texts[at].start <= 64;
         plain_ = plain;
         if (!plain) {
-            for (int at = 0; at < count; ++at) marks_[at] = FieldMarks(order, texts[at]);
+            for (int at = 0; at < count; ++at) marks_[at] = FieldMarks(by_separator(), texts[at]);
         } else if (separator >= 0) {
             for (int at = 0; at < count; ++at)
                 ends_[at] = matches_at(texts[at].start, static_cast<unsigned char>(separator)) & held(texts[at]);
@@ -71,13 +70,15 @@ public:
     void take(const Key& key, Text* parts) const
     {
         if (!plain_ || key.end_char > 0 || key.start_char > 0 || key.flags & SKIP_START) {
-            const LineOrder by_marks{0, 0, separator_, 0, 0, 0, 0, 0};
-            for (int at = 0; at < count_; ++at) parts[at] = (plain_ ? FieldMarks(by_marks, texts_[at]) : marks_[at]).part(key);
+            for (int at = 0; at < count_; ++at) parts[at] = (plain_ ? FieldMarks(by_separator(), texts_[at]) : marks_[at]).part(key);
         } else if (key.start_field == 0) take_plain<false>(key, parts);
         else take_plain<true>(key, parts);
     }
 
 private:
+    // An order without keys, of which only the separator is read.
+    LineOrder by_separator() const { return {0, 0, separator_, 0, 0, 0, 0, 0}; }
+
     static Word held(Text text)
     {
         const long long length = text.stop - text.start;
@@ -122,7 +123,7 @@ struct DecimalLines : TriedWords {
     static constexpr bool NUMBERS = true, DECIDED = true;
 
     DecimalLines(const Lines& lines, int bits)
-        : TriedWords(*lines.order, bits), begin_(lines.text), turned_(order.key(0).flags & KEY_REVERSE ? ~0ull : 0)
+        : TriedWords(*lines.order, bits), begin_(lines.text), turned_(lines.order->key(0).flags & KEY_REVERSE ? ~0ull : 0)
     {}
 
     void make(const Text* texts, int count, Word* slots)
@@ -180,11 +181,11 @@ struct IntegerWords : TriedWords {
         Text parts[BLOCK];
         const Text* numbers = texts;
         if (IN_FIELDS) {
-            FieldsOfLines(order, texts, count).take(key_, parts);
+            FieldsOfLines(separator, texts, count).take(key_, parts);
             numbers = parts;
         }
-        const Word turned = key_.flags & KEY_REVERSE ? ~0ull : 0, turned_line = order.flags & REVERSE ? ~0ull : 0;
-        const bool stable = order.flags & STABLE;
+        const Word turned = key_.flags & KEY_REVERSE ? ~0ull : 0, turned_line = flags & REVERSE ? ~0ull : 0;
+        const bool stable = flags & STABLE;
         IntegerWords own = *this;
         for (int at = 0; at < count; ++at) {
             const ShortInteger integer = short_integer({skip_blanks(numbers[at].start, numbers[at].stop), numbers[at].stop});
@@ -217,7 +218,7 @@ struct MixedWords : TriedWords {
         return all && !texts;
     }
 
-    MixedWords(const Lines& lines, int bits) : TriedWords(*lines.order, bits), keys_(&lines.order->key(0)) {}
+    MixedWords(const Lines& lines, int bits) : TriedWords(*lines.order, bits), keys_(&lines.order->key(0)), key_count_(lines.order->keys) {}
 
     // Whole bytes, so that those of texts behind an integer stay together.
     static int bits_for(int sampled) { return (sampled + SPARE_BITS + 7) / 8 * 8; }
@@ -228,17 +229,17 @@ struct MixedWords : TriedWords {
 
     void make(const Text* texts, int count, Word* slots)
     {
-        const FieldsOfLines fields(order, texts, count);
+        const FieldsOfLines fields(separator, texts, count);
         Text parts[BLOCK];
         int positions[BLOCK] = {};
         const auto place = [&](int at) { return reinterpret_cast<unsigned char*>(slots + at * SLOT) + positions[at]; };
-        for (const Key* key = keys_; key < keys_ + order.keys; ++key) {
+        for (const Key* key = keys_; key < keys_ + key_count_; ++key) {
             fields.take(*key, parts);
-            const long long flags = key->flags;
+            const long long key_flags = key->flags;
             // A key that begins behind the words is put there, too.
             MixedWords own = *this;
             if (key->kind == KIND_numeric) {
-                const Word turned = flags & KEY_REVERSE ? ~0ull : 0;
+                const Word turned = key_flags & KEY_REVERSE ? ~0ull : 0;
                 for (int at = 0; at < count; ++at) {
                     const ShortInteger integer = short_integer({skip_blanks(parts[at].start, parts[at].stop), parts[at].stop});
                     const Word word = __builtin_bswap64((own.image_of(integer.value) ^ turned) << (64 - bits));
@@ -248,7 +249,7 @@ struct MixedWords : TriedWords {
                 }
             } else {
                 for (int at = 0; at < count; ++at)
-                    positions[at] += put(place(at), parts[at], flags & FOLD, flags & KEY_REVERSE, own.all_fit) + 1;
+                    positions[at] += put(place(at), parts[at], key_flags & FOLD, key_flags & KEY_REVERSE, own.all_fit) + 1;
             }
             all_fit = own.all_fit;
             magnitudes = own.magnitudes;
@@ -259,7 +260,7 @@ struct MixedWords : TriedWords {
             exact = key_bits <= 128;
         }
         bool any = true;
-        const bool stable = order.flags & STABLE, turned = order.flags & REVERSE;
+        const bool stable = flags & STABLE, turned = flags & REVERSE;
         for (int at = 0; at < count; ++at) {
             if (stable) __builtin_memset(place(at), 0, 16);
             else put(place(at), texts[at], false, turned, any);
@@ -286,4 +287,5 @@ private:
     }
 
     const Key* const keys_;
+    const long long key_count_;
 };
