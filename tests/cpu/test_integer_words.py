@@ -25,7 +25,9 @@ FAST = ("best", "words")
 def number(chance: Random, most: int) -> bytes:
     """A number, in its usual form more often than not."""
     text = str(chance.randrange(-(10**most), 10**most))
-    return (chance.choice(["", "", "", "0", " ", "\t", "-", "+"]) + text + chance.choice(["", "", "x", ".", ".0", ".5"])).encode()
+    return (
+        chance.choice(["", "", "", "0", " ", "\t", "-", "+"]) + text + chance.choice(["", "", "x", ".", ".0", ".5"])
+    ).encode()
 
 
 def test_integers_equal_numbers_read_byte_by_byte(forms: dict[str, Any], seed: int) -> None:
@@ -54,7 +56,12 @@ def test_fields_of_lines_equal_those_of_each_line(forms: dict[str, Any], separat
     chance = Random(seed)
     for _ in range(60):
         keys = [
-            LineKey("bytes", first := chance.randrange(4), chance.choice([0, 0, 1]), chance.choice([None, first, first, 0, 5]))
+            LineKey(
+                "bytes",
+                first := chance.randrange(4),
+                chance.choice([0, 0, 1]),
+                chance.choice([None, first, first, 0, 5]),
+            )
             for _ in range(3)
         ]
         order = LineOrder((*keys, LineKey("numeric", 1, 0, 1, skip_start=True)), separator)
@@ -85,7 +92,11 @@ def whole(chance: Random, most: int) -> bytes:
 
 def few(chance: Random, most: int) -> bytes:
     """A line of two fields with few different values."""
-    return b"%s,%d,%s" % (chance.choice([b"ab", b"a", b"", b"abcdefghijklmnop"]), chance.randrange(most), whole(chance, 1))
+    return b"%s,%d,%s" % (
+        chance.choice([b"ab", b"a", b"", b"abcdefghijklmnop"]),
+        chance.randrange(most),
+        whole(chance, 1),
+    )
 
 
 def words(chance: Random, most: int) -> bytes:
@@ -102,11 +113,29 @@ ORDERS = [
     (LineOrder((LineKey("numeric", 1, 0, 1),), b","), few),
     (LineOrder((LineKey("numeric", 1, 0, 1, reverse=True),), b",", stable=True), few),
     (LineOrder((LineKey("bytes", 0, 0, 0, fold=True), LineKey("numeric", 1, 0, 1)), b","), few),
-    (LineOrder((LineKey("numeric", 2), LineKey("bytes", 0, 0, 0, reverse=True), LineKey("numeric", 1)), b",", reverse=True), few),
+    (
+        LineOrder(
+            (LineKey("numeric", 2), LineKey("bytes", 0, 0, 0, reverse=True), LineKey("numeric", 1)), b",", reverse=True
+        ),
+        few,
+    ),
     (LineOrder((LineKey("bytes", 0, 0, 0), LineKey("numeric", 2, 0, 2, reverse=True))), words),
     (LineOrder((LineKey("bytes", 0, 0, 0), LineKey("numeric", 2, 0, 2)), stable=True), words),
 ]
-ODD = [b"", b"007", b" 7", b"7 ", b"-0", b"-", b"1.5", b"12345678901234567", b"123456789012345", b"x\0y", b"user1 x\1 5", b"a,7.0,1"]
+ODD = [
+    b"",
+    b"007",
+    b" 7",
+    b"7 ",
+    b"-0",
+    b"-",
+    b"1.5",
+    b"12345678901234567",
+    b"123456789012345",
+    b"x\0y",
+    b"user1 x\1 5",
+    b"a,7.0,1",
+]
 """Lines by which a chunk of integers becomes one of any numbers, or nearly so."""
 
 
@@ -153,9 +182,10 @@ def test_plain_lines_that_share_bytes_and_hold_zeros(reverse: bool, seed: int) -
         shared = chance.choice([b"", b"log: ", b"s" * 40])
         letters = chance.choice([b"ab", b"0123456789", b"a\0", b"aZ9,\xff"])
         most = chance.choice([1, 8, 24, 25, 32, 33, 80])
-        lines = [shared + bytes(chance.choices(letters, k=chance.randrange(most + 1))) for _ in range(chance.choice([3, 300]))]
+        lines = [
+            shared + bytes(chance.choices(letters, k=chance.randrange(most + 1)))
+            for _ in range(chance.choice([3, 300]))
+        ]
         if chance.random() < 0.3:
             lines[chance.randrange(len(lines))] = chance.choice([b"", b"l", b"zz"])
         agree(library, order, lines, lambda item: item_key(order, item), chance)
-
-

@@ -29,8 +29,8 @@ _CHUNK = 2 << 20
 # Many threads keep the interpreter busy dispatching chunks: 16 of them took 1.39 s for 2 x 4 GB in chunks of 2 MiB, and
 # 0.94, 0.91, 0.92 and 1.01 s in chunks of 4 to 32 MiB.
 _CHUNK_OF_MANY = 8 << 20
-# A chunk of lines has rows of 16 bytes beside its text. 2 MiB took the least processor time of 1 to 8 MiB for 2 x 0.2 GB of
-# four kinds of lines on two cores, and half of the memory of 4 MiB.
+# Lines have rows of 16 bytes beside their text. 1 and 2 MiB took the least processor time of 1 to 8 MiB for 2 x 0.2 GB
+# of four kinds of lines on two cores, and 2 MiB half of the memory of 8.
 _LEAST_CHUNK = 1 << 20
 # Memory of a sort in one piece, for each byte of its keys: unsorted and sorted keys, and small tables. In one piece
 # 100 M int32 took 1.2 s of user time on two cores, and 50 M float64 0.8 s. In merged pieces they took 2.0 and 1.2 s.
