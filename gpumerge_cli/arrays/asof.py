@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypedDict, Unpack, overload
 
+import numpy as np
+
 from gpumerge_cli.arrays.asof_pairs import AsofRequest, limit_of
 from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.common_dtype import as_arrays
@@ -14,6 +16,10 @@ from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.asof import DIRECTIONS, AsofDirection
+
+
+_TEXTS = np.dtype("S")
+"""The dtype of keys that are near to each other in their order alone."""
 
 
 class _Keywords(TypedDict, total=False):
@@ -91,7 +97,9 @@ def asof_join(
     groups = None if by is None else _groups(by, given)
     options = CallOptions(threads=threads, check=check and groups is None)
     call = Call.of(given, options)  # messages about dtypes come ahead of those about distances
-    limit = limit_of(tolerance, call.keys.dtype, direction)
+    if call.imaged is not None and call.imaged.has_nulls:
+        raise UsageError("asof_join: a null is near to nothing", way_out="drop or fill nulls first")
+    limit = limit_of(tolerance, call.keys.dtype if call.imaged is None else _TEXTS, direction)
     request = AsofRequest(direction, limit, groups, check)
     return run_call(given, options, lambda on: on.asof_join(request), usual=None)
 
@@ -103,7 +111,8 @@ def _groups(by: Any, sides: Sequence[Any]) -> tuple[Any, Any]:
     try:
         a, b = as_arrays(list(by))
         if {a.dtype.kind, b.dtype.kind} != {"U"}:
-            Call.of([a, b], CallOptions())
+            call = Call.of([a, b], CallOptions())
+            a, b = call.arrays if call.imaged is not None else (a, b)
     except UsageError as error:
         raise UsageError(f"by: {error.what}", way_out=error.way_out) from None
     same_side([*sides, a, b])

@@ -147,9 +147,9 @@ def _ranks(xp: Any, backend: Backend, words: Sequence[Any], threads: int) -> Any
     count = len(words[0])
     if not count:
         return words[0]
-    order = _sorted(backend, words[-1], threads)
+    order = order_of_words(backend, words[-1], threads)
     for word in reversed(words[:-1]):
-        order = order[_sorted(backend, word[order], threads)]
+        order = order[order_of_words(backend, word[order], threads)]
     is_new = xp.zeros(count, bool)
     for word in words:
         in_order = word[order]
@@ -159,6 +159,7 @@ def _ranks(xp: Any, backend: Backend, words: Sequence[Any], threads: int) -> Any
     return ranks
 
 
-def _sorted(backend: Backend, words: Any, threads: int) -> Any:
+def order_of_words(backend: Backend, words: Any, threads: int = 1) -> Any:
+    """The stable order of integers that lie in a backend's memory, int64. threads: of the host, for it."""
     order = Order.of(words.dtype)
     return backend.sort_ranks(words, order, backend.resolve_sort(SortRequest(), order, words.nbytes), threads=threads)

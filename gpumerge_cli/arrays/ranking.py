@@ -131,8 +131,9 @@ def rank_of(
     def found(on: HostCall | DeviceCall) -> Any:
         if not known_side:
             raise UsageError(f"side={short_repr(side)} is not a side", way_out='use "left" or "right"')
-        known = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
-        return on.ranks_of(known, side)
+        if on.call.imaged is None and (lies_on_gpu(items) or hasattr(items, "__array__")):
+            return on.ranks_of(as_array(items), side)
+        return on.ranks_of(items, side)
 
     usual = partial(run_prepared_ranks, items, side == "right") if known_side else None
     return run_call(_listed(arrays), options, found, usual=usual)

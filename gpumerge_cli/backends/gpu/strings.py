@@ -1,0 +1,86 @@
+"""Texts one behind the other on the device: see strings.cu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import cupy
+
+from gpumerge_cli.backends.gpu.launching import Step, queue
+from gpumerge_cli.backends.gpu.module import Kernels
+from gpumerge_cli.backends.gpu.streams import current_stream
+from gpumerge_cli.backends.gpu.text_kernels import TextKernels
+from gpumerge_cli.backends.kernel_sizes import kernel_size
+
+_FILE = "strings.cu"
+_THREADS = kernel_size("STRINGS_THREADS")
+_WARP = kernel_size("WARP")
+_BLOCKS = 16  # for each multiprocessor
+_NONE = (1 << 64) - 1
+"""In place of the bytes that a group shares, if its texts are equal."""
+
+
+DeviceTexts = tuple[Any, Any]
+"""(bytes, starts) on the current device: text i lies in bytes[starts[i]:starts[i + 1]]. uint8 and int64, contiguous;
+starts do not descend, and lie within the bytes."""
+
+
+class DeviceStrings:
+    """Searches in texts on the current device. Nothing here waits. kernels: those of Order.lines()."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self._most_blocks = _BLOCKS * kernels.limits.multiprocessors
+        self._words = kernels.ready("text_words", _THREADS, file=_FILE)
+        self._prefixes = kernels.ready("shared_prefixes", _THREADS, file=_FILE)
+        self._lines = TextKernels(kernels)
+
+    def words(self, texts: DeviceTexts, some: Any, at: Any) -> tuple[Any, Any]:
+        """(the 8 bytes at `at` in each of some texts as a number, zeros behind the end; the bytes left there, up to 9).
+
+        some, at: int64, of one length. The results are uint64 and uint8.
+        """
+        words, left = cupy.empty(len(some), cupy.uint64), cupy.empty(len(some), cupy.uint8)
+        if len(some):
+            queue(self.words_step(texts, (some, at), (words, left)), current_stream())
+        return words, left
+
+    def words_step(self, texts: DeviceTexts, some: tuple[Any, Any], found: tuple[Any, Any]) -> Iterator[Step]:
+        """See words. some: with their `at`. found: the arrays for the results."""
+        numbers, at = some
+        blocks = min(-(-len(numbers) // _THREADS), self._most_blocks)
+        addresses = [each.data.ptr for each in (*texts, numbers, at)]
+        yield self._words, blocks, [*addresses, len(numbers), *(each.data.ptr for each in found)], False
+
+    def shared_prefixes(self, texts: DeviceTexts, some: Any, groups: Any, at: Any, count: int) -> tuple[Any, Any]:
+        """(the bytes from `at` on that all texts of a group share, int64; whether all of them are equal) for each group.
+
+        some, groups, at: int64, of one length: texts that lie together with those of their group, the number of this
+        group, and the bytes that its texts are known to share. count: the number of groups.
+        """
+        least = cupy.full(count, _NONE, cupy.uint64)
+        if len(some):
+            queue(self.prefixes_step(texts, (some, groups, at), least), current_stream())
+        are_equal = least == cupy.uint64(_NONE)
+        return cupy.where(are_equal, 0, least).astype(cupy.int64), are_equal
+
+    def prefixes_step(self, texts: DeviceTexts, some: tuple[Any, Any, Any], least: Any) -> Iterator[Step]:
+        """See shared_prefixes. some: with their groups and `at`. least: uint64, all ones."""
+        blocks = min(-(-len(some[0]) * _WARP // _THREADS), self._most_blocks)
+        addresses = [each.data.ptr for each in (*texts, *some)]
+        yield self._prefixes, blocks, [*addresses, len(some[0]), least.data.ptr], False
+
+    def gathered(self, texts: DeviceTexts, indices: Any, starts: Any) -> Any:
+        """The bytes of the texts of these indices, one behind the other, uint8. Waits for their number.
+
+        indices: int64. starts: where each of these texts starts in the result, and the end, int64, the first one 0.
+        """
+        nbytes = int(starts[-1])
+        out = cupy.empty(nbytes, cupy.uint8)
+        if nbytes:
+            rows = cupy.zeros((len(indices), 2), cupy.int64)
+            rows[:, 1] = indices
+            context = texts[0].data.ptr, texts[1].data.ptr
+            ends = starts[1:]
+            self._lines.gather_to_ends(context, (rows.data.ptr, len(indices)), ends.data.ptr, out.data.ptr, nbytes)
+        return out
