@@ -7,7 +7,9 @@ Tests of calls on a GPU's arrays run with it where there is no GPU.
 from __future__ import annotations
 
 import ctypes
+import os
 from contextlib import nullcontext
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -203,6 +205,10 @@ class FakeBackend:
         found = sum(np.searchsorted(_images(run, order), _images(items, order), side) for run in runs)
         out.reshape(-1)[:] = _wrapped(found)
 
+    def strings(self) -> Any:
+        """See GpuBackend."""
+        return FakeStrings()
+
     def prepared_set(self, order: Order, equals: Any) -> Any:
         """See GpuBackend."""
 
@@ -226,6 +232,44 @@ class FakeBackend:
             out[: len(ranks)] = found
             found = out[: len(ranks)]
         return found, None if values is None else _Module().concatenate(values)[_wrapped(ranks)]
+
+
+class FakeStrings:
+    """The part of DeviceStrings that calls use, text by text."""
+
+    @staticmethod
+    def words(texts: Any, some: Any, at: Any) -> tuple[Any, Any]:
+        """See DeviceStrings."""
+        rests = [text[begin:] for text, begin in zip(_some_texts(texts, some), _bare(at).tolist(), strict=True)]
+        words = np.array([int.from_bytes(rest[:8].ljust(8, b"\0"), "big") for rest in rests], np.uint64)
+        return _wrapped(words), _wrapped(np.array([min(len(rest), 9) for rest in rests], np.uint8))
+
+    @staticmethod
+    def shared_prefixes(texts: Any, some: Any, groups: Any, at: Any, count: int) -> tuple[Any, Any]:
+        """See DeviceStrings."""
+        least: list[int | None] = [None] * count
+        found, number = _some_texts(texts, some), _bare(groups).tolist()
+        for (x, y), i, begin in zip(pairwise(found), range(1, len(found)), _bare(at).tolist()[1:], strict=True):
+            if number[i] == number[i - 1] and x != y:
+                assert x[:begin].ljust(begin, b"\0") == y[:begin].ljust(begin, b"\0")
+                shared = max(len(os.path.commonprefix([x, y])) - begin, 0)
+                known = least[number[i]]
+                least[number[i]] = shared if known is None else min(known, shared)
+        equal = np.array([one is None for one in least], np.bool_)
+        return _wrapped(np.array([one or 0 for one in least], np.int64)), _wrapped(equal)
+
+    @staticmethod
+    def gathered(texts: Any, indices: Any, starts: Any) -> Any:
+        """See DeviceStrings."""
+        found = b"".join(_some_texts(texts, indices))
+        assert len(found) == int(_bare(starts)[-1])
+        return _wrapped(np.frombuffer(found, np.uint8).copy())
+
+
+def _some_texts(texts: Any, some: Any) -> list[bytes]:
+    data, starts = (_bare(each) for each in texts)
+    assert (data.dtype, starts.dtype, _bare(some).dtype) == (np.uint8, np.int64, np.int64)
+    return [data[starts[one] : starts[one + 1]].tobytes() for one in _bare(some).tolist()]
 
 
 class _FakeRanks:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpumerge_cli.arrays.column_array import ColumnArray
-from gpumerge_cli.arrays.columns import Columns
+from gpumerge_cli.arrays.columns import NamedColumns
 from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS, as_arrays
 from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.key_parts import ArrayKey
@@ -148,7 +148,7 @@ class Call:
 
 def _imaged(given: Sequence[Any], options: CallOptions) -> ImagedItems | DeviceTextItems | None:
     """The items of a call that are compared by images made ahead; None for arrays of keys."""
-    if any(isinstance(each, ColumnArray | Columns) for each in given):
+    if any(isinstance(each, ColumnArray | NamedColumns) for each in given):
         from gpumerge_cli.arrays.column_images import ImagedItems
 
         if options.text is not None:

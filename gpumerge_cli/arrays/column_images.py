@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.arrays.column_array import ColumnArray
-from gpumerge_cli.arrays.column_texts import taken
+from gpumerge_cli.arrays.column_texts import taken_of_columns
 from gpumerge_cli.arrays.column_words import column_words
-from gpumerge_cli.arrays.columns import Columns, as_columns
+from gpumerge_cli.arrays.columns import NamedColumns, as_columns
 from gpumerge_cli.arrays.exact_casts import cast_exactly
 from gpumerge_cli.arrays.key_parts import as_field_keys, key_images
 from gpumerge_cli.arrays.options import same_side, short_repr
@@ -33,9 +33,9 @@ class ImagedItems:
     """The items of all arrays of a call, which are compared by images."""
 
     given: Sequence[Any]
-    """For each array of the call a ColumnArray, or Columns with the same names."""
+    """For each array of the call a ColumnArray, or NamedColumns with the same names."""
     keys: Sequence[tuple[str, bool]]
-    """The name of each key among Columns, the first one first, and whether it descends; "" for a ColumnArray."""
+    """The name of each key among NamedColumns, the first one first, and whether it descends; "" for a ColumnArray."""
     threads: int
     """Of the host, that make images in its memory."""
 
@@ -43,9 +43,9 @@ class ImagedItems:
     def of(cls, given: Sequence[Any], key: Any, descending: bool, threads: int | None) -> ImagedItems:
         """The items of a call. Raises UsageError for arrays that differ.
 
-        given: at least one is a ColumnArray or Columns. key, descending, threads: see merge.
+        given: at least one is a ColumnArray or NamedColumns. key, descending, threads: see merge.
         """
-        several = [isinstance(each, Columns) for each in given]
+        several = [isinstance(each, NamedColumns) for each in given]
         if any(several) and not all(several):
             raise UsageError("a dict of columns beside other arrays", way_out="give all arrays as such dicts")
         if all(several):
@@ -91,25 +91,25 @@ class ImagedItems:
         """
         with self._current() as (xp, backend):
             if isinstance(self.given[0], ColumnArray):
-                return taken(xp, backend, list(self.given), positions)
+                return taken_of_columns(xp, backend, list(self.given), positions)
             return {
-                name: taken(xp, backend, [each.columns[name] for each in self.given], positions)
+                name: taken_of_columns(xp, backend, [each.columns[name] for each in self.given], positions)
                 for name in self.given[0].columns
             }
 
     def as_items(self, items: Any) -> tuple[Any, tuple[int, ...]]:
         """(items that are asked for, as `given` has them, on its side; their shape).
 
-        items: a column or an array of keys, a list or one key of them; for Columns a dict of columns with the same names.
+        items: a column or an array of keys, a list or one key of them; for NamedColumns a dict of columns with the same names.
         Raises UsageError for others.
         """
-        if isinstance(self.given[0], Columns):
+        if isinstance(self.given[0], NamedColumns):
             if isinstance(items, Mapping):
                 items = as_columns({name: _as_column(items[name]) for name, _ in self.keys if name in items})
-            if not isinstance(items, Columns) or {name for name, _ in self.keys} - set(items.columns):
+            if not isinstance(items, NamedColumns) or {name for name, _ in self.keys} - set(items.columns):
                 what = "items are not a dict with a column for each key"
                 raise UsageError(what, way_out=f"give one with {', '.join(name for name, _ in self.keys)}")
-            found: Any = Columns({name: self._beside(_as_column(items.columns[name]), name) for name, _ in self.keys})
+            found: Any = NamedColumns({name: self._beside(_as_column(items.columns[name]), name) for name, _ in self.keys})
             return found, (len(found),)
         is_one = items is None or isinstance(items, str | bytes) or np.ndim(items) == 0 and not isinstance(items, ColumnArray)
         column = _as_column([items] if is_one else items)
@@ -135,7 +135,7 @@ class ImagedItems:
         for name, _ in self.keys:
             [column] = self._columns([self.given[number]], name)
             with self._current() as (xp, backend):
-                one = taken(xp, backend, [column], xp.arange(index, index + 1))
+                one = taken_of_columns(xp, backend, [column], xp.arange(index, index + 1))
             found.append(str(one.tolist()[0]))
         return ", ".join(found)
 
@@ -168,7 +168,7 @@ def _as_column(given: Any) -> ColumnArray:
     return given if isinstance(given, ColumnArray) else ColumnArray.of(given)
 
 
-def _named_keys(given: Sequence[Columns], key: Any, descending: bool) -> list[tuple[str, bool]]:
+def _named_keys(given: Sequence[NamedColumns], key: Any, descending: bool) -> list[tuple[str, bool]]:
     names = list(given[0].columns)
     for each in given:
         if list(each.columns) != names:

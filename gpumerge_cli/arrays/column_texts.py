@@ -37,7 +37,7 @@ def joined_texts(xp: Any, columns: Sequence[ColumnArray]) -> Texts:
     return data, xp.concatenate([*shifted, xp.full(1, total, np.int64)])
 
 
-def taken(xp: Any, backend: Any, columns: Sequence[Any], positions: Any) -> Any:
+def taken_of_columns(xp: Any, backend: Any, columns: Sequence[Any], positions: Any) -> Any:
     """The items at these positions in all columns, one behind the other: a ColumnArray, or an array if they are."""
     if not any(isinstance(each, ColumnArray) for each in columns):
         return taken_items(concatenated(columns), positions)

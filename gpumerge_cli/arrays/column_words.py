@@ -44,7 +44,7 @@ def column_words(xp: Any, backend: Any, columns: Sequence[ColumnArray], descendi
             raise UsageError(error.what, way_out='drop or fill them, or give them a place, ColumnArray.of(column, nulls="last")')
     if columns[0].offsets is not None:
         ranks = _string_ranks(xp, backend, columns, threads)
-        found, has_room = [[_MOST_RANK - each if descending else each] for each in ranks], True
+        found, has_room = [[each ^ _MOST_RANK if descending else each] for each in ranks], True
     else:
         found = [_words_of_values(xp, each.values, descending) for each in columns]
         has_room = columns[0].values.dtype.itemsize < _WORD

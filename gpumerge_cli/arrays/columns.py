@@ -14,7 +14,7 @@ from gpumerge_cli.errors import UsageError
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class NamedColumns:
     """Columns beside each other, some of which are a ColumnArray. All have one length and lie on one side."""
 
     columns: Mapping[str, Any]
@@ -29,10 +29,10 @@ class Columns:
         return np.dtype([(name, np.uint8) for name in self.columns])
 
 
-def as_columns(columns: Mapping[str, Any]) -> Columns:
+def as_columns(columns: Mapping[str, Any]) -> NamedColumns:
     """Columns of one length on one side. Raises UsageError for others. columns: a ColumnArray or an array each."""
     lengths = {name: len(each) for name, each in columns.items()}
     if len(set(lengths.values())) != 1:
         raise UsageError(f"columns of different lengths: {lengths}", way_out="give an item of each for each record")
     same_side([each.values if isinstance(each, ColumnArray) else each for each in columns.values()])
-    return Columns(columns)
+    return NamedColumns(columns)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.arrays.column_array import ColumnArray, as_column
-from gpumerge_cli.arrays.columns import Columns, as_columns
+from gpumerge_cli.arrays.columns import NamedColumns, as_columns
 from gpumerge_cli.arrays.interchange import as_array, check_unmasked, name_of
 from gpumerge_cli.arrays.options import in_native_order, same_side, short_repr
 from gpumerge_cli.arrays.plain_items import item_rows
@@ -66,14 +66,14 @@ def as_given_array(given: Any, *, payload: bool = False) -> Any:
     """See as_array, which this is but for columns. payload: values are no columns.
 
     A ColumnArray stays one, as a column on a GPU becomes one that no array holds. A dict of columns becomes records, or
-    Columns if such a column is among them.
+    NamedColumns if such a column is among them.
     """
     if payload:
         if as_column(given) is not None:
             what = f"values: {name_of(given)} holds texts or nulls, which do not move with keys"
             raise UsageError(what, way_out="give the numbers of rows, and take the rows that come back")
         return as_array(given, payload=True)
-    if isinstance(given, Columns):
+    if isinstance(given, NamedColumns):
         return given
     if isinstance(given, Mapping):
         columns = {name: as_column(each) for name, each in given.items()}

@@ -1,0 +1,225 @@
+"""Columns of texts and of nulls as keys of calls, in host memory, on a stand-in for CuPy, and on a GPU.
+
+The oracle is Python's sort of the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpumerge_cli
+from gpumerge_cli import ColumnArray
+from gpumerge_cli.errors import DisorderError, InputError, UsageError
+from tests import needs
+from tests.columns import DTYPES, column_of, drawn_items, items_of, plain_key, raw_items
+from tests.fake_cupy import back, fake_cupy, there
+
+__all__ = ["fake_cupy"]
+Put = Callable[[Any], Any]
+KINDS = ["text", *DTYPES]
+
+
+def put_by(module: Any) -> Put:
+    """Puts arrays and columns into the memory of a module; None for host memory."""
+
+    def put(given: Any) -> Any:
+        if module is None:
+            return given
+        if isinstance(given, ColumnArray):
+            arrays = [given.values, given.offsets, given.valid]
+            return ColumnArray(*(each if each is None else there(module, each) for each in arrays), given.nulls, given.binary)
+        return there(module, given)
+
+    return put
+
+
+@pytest.fixture(params=["host", "stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+def put(request: pytest.FixtureRequest) -> Put:
+    """See put_by."""
+    if request.param == "host":
+        return put_by(None)
+    if request.param == "gpu":
+        request.getfixturevalue("gpu_backend")
+    return put_by(needs.library("cupy") if request.param == "gpu" else request.getfixturevalue("fake_cupy"))
+
+
+def in_order(items: list[Any], key: Callable[[Any], Any]) -> list[int]:
+    """The stable order of items."""
+    return sorted(range(len(items)), key=lambda at: key(items[at]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sorts(put: Put, kind: str, rng: np.random.Generator) -> None:
+    for nulls, descending in ((None, False), ("first", True), ("last", False), ("first", False), ("last", True)):
+        for count in (0, 1, 2, 60):
+            items = drawn_items(rng, kind, count, 0.3 if nulls else 0)
+            column, how = put(column_of(kind, items, nulls, rng)), {"descending": descending}
+            expected, raw = in_order(items, plain_key(kind, nulls, descending)), raw_items(items)
+            wanted = [raw[at] for at in expected]
+            assert back(gpumerge_cli.argsort(column, **how)).tolist() == expected
+            found = gpumerge_cli.sort(column, **how)
+            assert items_of(found) == wanted
+            assert (found.nulls, found.binary, found.on_device) == (nulls, column.binary, column.on_device)
+            keys, moved = gpumerge_cli.sort(column, values=put(np.arange(count)), **how)
+            assert (items_of(keys), back(moved).tolist()) == (wanted, expected)
+            assert items_of(gpumerge_cli.topk(column, 7, **how)) == wanted[:7]
+            assert back(gpumerge_cli.argtopk(column, 7, **how)).tolist() == expected[:7]
+            assert gpumerge_cli.is_sorted(found, **how)
+            assert gpumerge_cli.is_sorted(column, **how) is (expected == sorted(expected))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_merges_sets_and_ranks(put: Put, kind: str, rng: np.random.Generator) -> None:
+    key = plain_key(kind, "first", False)
+    runs = [sorted(drawn_items(rng, kind, count, 0.2), key=key) for count in (30, 0, 25)]
+    columns = [put(column_of(kind, run, "first", rng)) for run in runs]
+    both = [*runs[0], *runs[2]]
+    expected, raw = in_order(both, key), raw_items(both)
+    assert items_of(gpumerge_cli.merge(*columns, check=True)) == [raw[at] for at in expected]
+    numbers = [put(np.arange(30)), put(np.arange(0)), put(np.arange(30, 55))]
+    keys, moved = gpumerge_cli.merge(*columns, values=numbers)
+    assert back(moved).tolist() == expected
+    groups: dict[Any, list[int]] = {}
+    for at in expected:
+        groups.setdefault(key(both[at]), []).append(at)
+    firsts = [group[0] for group in groups.values()]
+    keys, moved, counts = gpumerge_cli.merge(*columns, values=numbers, counts=True)
+    assert items_of(keys) == [raw[at] for at in firsts]
+    assert (back(moved).tolist(), back(counts).tolist()) == (firsts, [len(group) for group in groups.values()])
+    assert items_of(gpumerge_cli.union(*columns, distinct=True)) == [raw[at] for at in firsts]
+    of_a, of_b = ({key(item) for item in run} for run in (runs[0], runs[2]))
+    kept = gpumerge_cli.intersect(columns[0], columns[2], distinct=True)
+    assert items_of(kept) == [raw[group[0]] for of, group in groups.items() if of in of_a & of_b]
+    kept = gpumerge_cli.difference(columns[0], columns[2], distinct=True)
+    assert items_of(kept) == [raw[group[0]] for of, group in groups.items() if of in of_a - of_b]
+    shuffled = rng.permutation(len(both)).tolist()
+    found = gpumerge_cli.unique(put(column_of(kind, [both[at] for at in shuffled], "first", rng)), counts=True, keep="last")
+    assert back(found[1]).tolist() == [len(group) for group in groups.values()]
+    cuts = back(gpumerge_cli.rank(columns, [0, 20, 55])).tolist()
+    assert cuts == [[sum(one < 30 for one in expected[:at]), 0, sum(one >= 30 for one in expected[:at])] for at in (0, 20, 55)]
+    wanted = column_of(kind, [both[0], both[-1], both[7]], "first", rng)
+    for side, through in (("left", False), ("right", True)):
+        ranks = [
+            sum(key(item) <= key(one) if through else key(item) < key(one) for item in both)
+            for one in (both[0], both[-1], both[7])
+        ]
+        for items in (wanted, put(wanted)):
+            assert back(gpumerge_cli.rank_of(columns, items, side=side)).tolist() == ranks  # type: ignore[arg-type]
+    left, right = (back(each).tolist() for each in gpumerge_cli.join(columns[0], columns[2], check=True))
+    pairs = [(i, j) for i, x in enumerate(runs[0]) for j, y in enumerate(runs[2]) if key(x) == key(y)]
+    assert [*zip(left, right, strict=True)] == pairs
+    told = gpumerge_cli.diff(columns[0], columns[2], multi=True)
+    assert len(back(told.unchanged[0])) + len(back(told.removed)) == 30
+    assert len(back(told.unchanged[1])) + len(back(told.added)) == 25
+
+
+def test_columns_beside_each_other(put: Put, rng: np.random.Generator) -> None:
+    kinds = {"city": "text", "amount": "float64", "when": "M8[ns]", "small": "int8"}
+    for by in (["city", "amount:r"], [("city", "descending"), "when"], "small", ["small", "city", ("amount", "descending")]):
+        items = {name: drawn_items(rng, kind, 90, 0.3 * (name != "when")) for name, kind in kinds.items()}
+        column = {name: column_of(kind, items[name], "first" if name == "city" else "last", rng) for name, kind in kinds.items()}
+        table: dict[str, Any] = {name: put(each) for name, each in column.items()}
+        table["when"] = put(column["when"].values)
+        keys = []
+        for one in [by] if isinstance(by, str) else by:
+            name, turned = one if isinstance(one, tuple) else (one.removesuffix(":r"), one.endswith(":r"))
+            key = plain_key(kinds[name], column[name].nulls, turned not in (False, "ascending"))
+            keys.append([key(item) for item in items[name]])
+        rows = [*zip(*keys, strict=True)]
+        expected = sorted(range(90), key=rows.__getitem__)
+        assert back(gpumerge_cli.argsort(table, key=by)).tolist() == expected
+        found = gpumerge_cli.sort(table, key=by)
+        for name in ("city", "amount", "small"):
+            assert items_of(found[name]) == [raw_items(items[name])[at] for at in expected]
+        assert back(found["when"]).tobytes() == column["when"].values[expected].tobytes()
+        assert gpumerge_cli.is_sorted(found, key=by)
+        parts = [{name: gpumerge_cli.sort(each) for name, each in table.items() if name == "city"} for _ in range(2)]
+        both = gpumerge_cli.merge(*parts, key="city", check=True)
+        assert items_of(both["city"])[::2] == items_of(parts[0]["city"])
+        ranks = back(gpumerge_cli.rank_of([found], found, key=by, side="left")).tolist()  # type: ignore[arg-type]
+        assert ranks == [sum(row < rows[at] for row in rows) for at in expected]
+
+
+def test_near_items_of_columns(put: Put, rng: np.random.Generator) -> None:
+    a, b = (sorted(drawn_items(rng, "text", count, 0)) for count in (40, 30))
+    for direction in ("backward", "forward"):
+        found = gpumerge_cli.asof_join(
+            put(column_of("text", a, None, rng)), put(column_of("text", b, None, rng)), direction=direction  # type: ignore[arg-type]
+        )
+        if direction == "backward":
+            expected = [sum(item <= one for item in b) - 1 for one in a]
+        else:
+            expected = [at if at < 30 else -1 for at in (sum(item < one for item in b) for one in a)]
+        assert back(found).tolist() == expected
+    times, by = np.arange(6), ["x", "y", "x", "x", "z", None]
+    names = ColumnArray.of(by, "last")
+    found = gpumerge_cli.asof_join(put(times), put(times), by=(put(names), put(names)))
+    assert back(found).tolist() == [*range(6)]
+    with pytest.raises(UsageError, match="a null is near to nothing; drop"):
+        gpumerge_cli.asof_join(put(ColumnArray.of([None, "a"], "last")), put(names))
+    with pytest.raises(UsageError, match="bytes have no distances"):
+        gpumerge_cli.asof_join(put(ColumnArray.of(["a"])), put(ColumnArray.of(["b"])), tolerance=1)
+
+
+def test_text_is_read_as_values(put: Put) -> None:
+    """A copy of text on a GPU is read by the CPU."""
+    for dtype in ("S", "U"):
+        sizes = np.array(["10 MB", "1.5GiB", "900k", "1 kB"], dtype)
+        expected = sizes[[3, 2, 0, 1]]
+        found, moved = gpumerge_cli.sort(put(sizes), text="size", values=put(np.arange(4)))
+        assert (back(found).tolist(), back(moved).tolist()) == (expected.tolist(), [3, 2, 0, 1])
+        both = gpumerge_cli.merge(put(expected), put(np.array(["5 kB"], dtype)), text="size", check=True)
+        assert both.dtype == expected.dtype
+        assert back(both).tolist()[1] == np.array(["5 kB"], dtype)[0]
+        assert back(gpumerge_cli.rank_of([put(expected)], np.array(["1 MB"], dtype), text="size")).tolist() == [2]
+        assert back(gpumerge_cli.argsort(put(sizes), text="size", descending=True)).tolist() == [1, 0, 2, 3]
+        with pytest.raises(DisorderError, match="comes after .*text='size'"):
+            gpumerge_cli.merge(put(sizes), text="size", check=True)
+        with pytest.raises(InputError, match="array 0, index 1: .*is not a size"):
+            gpumerge_cli.sort(put(np.array(["1", "b"], dtype)), text="size")
+
+
+def test_messages(put: Put) -> None:
+    texts = ColumnArray.of(["b", "a", None])
+    with pytest.raises(UsageError, match=r'a column has 1 null.*drop or fill them, or .*nulls="last"'):
+        gpumerge_cli.sort(put(texts))
+    last = put(ColumnArray.of(["b", "a", None], "last"))
+    with pytest.raises(DisorderError, match="array 0, index 1: disorder: a comes after b; sort it first"):
+        gpumerge_cli.merge(last, check=True)
+    wrong = put(ColumnArray(np.zeros(3, np.uint8), np.array([0, 2, 1, 3])))
+    for offsets in ([0, 2, 1, 3], [-1, 2], [0, 4]):
+        wrong = put(ColumnArray(np.zeros(3, np.uint8), np.array(offsets)))
+        with pytest.raises(InputError, match="array 1: offsets descend, or lead out of the 3 bytes"):
+            gpumerge_cli.merge(put(ColumnArray.of(["a"])), wrong)
+    numbers = put(np.arange(3))
+    for call, told in (
+        (lambda: gpumerge_cli.sort(last, key="a"), "a column has no fields, so it takes no key; leave key out"),
+        (lambda: gpumerge_cli.sort(last, out=numbers), "out takes arrays alone"),
+        (lambda: gpumerge_cli.sort(last, text="size"), "text: columns are not read as values"),
+        (lambda: gpumerge_cli.merge(last, numbers), "columns of different types: int64, texts"),
+        (lambda: gpumerge_cli.merge(last, put(ColumnArray.of(["a"], "first"))), "nulls come first in one column and last"),
+        (lambda: gpumerge_cli.sort(numbers, values=last), "values: gpumerge_cli.ColumnArray holds texts or nulls"),
+        (lambda: gpumerge_cli.sort({"a": last}), "a dict of columns needs a key; name one or several as the key: a"),
+        (lambda: gpumerge_cli.sort({"a": last}, key="b"), "key='b' is not a column; name columns of the dict: a"),
+        (lambda: gpumerge_cli.sort({"a": last, "b": numbers[:2]}, key="b"), "columns of different lengths"),
+        (lambda: gpumerge_cli.merge({"a": last}, {"b": last}, key="a"), "dicts of different columns: a and b"),
+        (lambda: gpumerge_cli.merge({"a": last}, last, key="a"), "a dict of columns beside other arrays"),
+        (lambda: gpumerge_cli.join({"a": last}, {"a": last}), r"join takes no records; give a field of each, as a\['a'\]"),
+        (lambda: gpumerge_cli.rank_of([last], np.arange(2)), "columns of different types: int64, texts"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=told):
+            call()
+    for fields, told in (
+        ({"values": np.zeros((2, 2))}, "values has 2 dimensions"),
+        ({"values": np.zeros(2), "offsets": np.zeros(2, int)}, "values of float64 and offsets of int64 are not texts"),
+        ({"values": np.zeros(2, "u1"), "offsets": np.zeros(0, int)}, "offsets is empty"),
+        ({"values": np.zeros(2), "valid": np.zeros(1, bool)}, "valid has 1 items of bool for a column of 2"),
+        ({"values": np.zeros(2, object)}, "values of object are not a column"),
+        ({"values": np.zeros(2), "nulls": "middle"}, "nulls='middle' is not a place"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=told):
+            ColumnArray(**fields)  # type: ignore[arg-type]
