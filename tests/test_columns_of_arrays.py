@@ -31,7 +31,9 @@ def put_by(module: Any) -> Put:
             return given
         if isinstance(given, ColumnArray):
             arrays = [given.values, given.offsets, given.valid]
-            return ColumnArray(*(each if each is None else there(module, each) for each in arrays), given.nulls, given.binary)
+            return ColumnArray(
+                *(each if each is None else there(module, each) for each in arrays), given.nulls, given.binary
+            )
         return there(module, given)
 
     return put
@@ -97,10 +99,14 @@ def test_merges_sets_and_ranks(put: Put, kind: str, rng: np.random.Generator) ->
     kept = gpumerge_cli.difference(columns[0], columns[2], distinct=True)
     assert items_of(kept) == [raw[group[0]] for of, group in groups.items() if of in of_a - of_b]
     shuffled = rng.permutation(len(both)).tolist()
-    found = gpumerge_cli.unique(put(column_of(kind, [both[at] for at in shuffled], "first", rng)), counts=True, keep="last")
+    found = gpumerge_cli.unique(
+        put(column_of(kind, [both[at] for at in shuffled], "first", rng)), counts=True, keep="last"
+    )
     assert back(found[1]).tolist() == [len(group) for group in groups.values()]
     cuts = back(gpumerge_cli.rank(columns, [0, 20, 55])).tolist()
-    assert cuts == [[sum(one < 30 for one in expected[:at]), 0, sum(one >= 30 for one in expected[:at])] for at in (0, 20, 55)]
+    assert cuts == [
+        [sum(one < 30 for one in expected[:at]), 0, sum(one >= 30 for one in expected[:at])] for at in (0, 20, 55)
+    ]
     wanted = column_of(kind, [both[0], both[-1], both[7]], "first", rng)
     for side, through in (("left", False), ("right", True)):
         ranks = [
@@ -119,9 +125,17 @@ def test_merges_sets_and_ranks(put: Put, kind: str, rng: np.random.Generator) ->
 
 def test_columns_beside_each_other(put: Put, rng: np.random.Generator) -> None:
     kinds = {"city": "text", "amount": "float64", "when": "M8[ns]", "small": "int8"}
-    for by in (["city", "amount:r"], [("city", "descending"), "when"], "small", ["small", "city", ("amount", "descending")]):
+    for by in (
+        ["city", "amount:r"],
+        [("city", "descending"), "when"],
+        "small",
+        ["small", "city", ("amount", "descending")],
+    ):
         items = {name: drawn_items(rng, kind, 90, 0.3 * (name != "when")) for name, kind in kinds.items()}
-        column = {name: column_of(kind, items[name], "first" if name == "city" else "last", rng) for name, kind in kinds.items()}
+        column = {
+            name: column_of(kind, items[name], "first" if name == "city" else "last", rng)
+            for name, kind in kinds.items()
+        }
         table: dict[str, Any] = {name: put(each) for name, each in column.items()}
         table["when"] = put(column["when"].values)
         keys = []
@@ -148,7 +162,9 @@ def test_near_items_of_columns(put: Put, rng: np.random.Generator) -> None:
     a, b = (sorted(drawn_items(rng, "text", count, 0)) for count in (40, 30))
     for direction in ("backward", "forward"):
         found = gpumerge_cli.asof_join(
-            put(column_of("text", a, None, rng)), put(column_of("text", b, None, rng)), direction=direction  # type: ignore[arg-type]
+            put(column_of("text", a, None, rng)),
+            put(column_of("text", b, None, rng)),
+            direction=direction,  # type: ignore[arg-type]
         )
         if direction == "backward":
             expected = [sum(item <= one for item in b) - 1 for one in a]

@@ -175,7 +175,9 @@ def _one_array(pa: Any, given: Any) -> Any:
         large |= {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
     if value != chunks.type or value in large:
         chunks = chunks.cast(large.get(value, value))
-    return chunks.chunk(0) if len(chunks.chunks) == 1 else pa.concat_arrays(chunks.chunks or [pa.array([], chunks.type)])
+    return (
+        chunks.chunk(0) if len(chunks.chunks) == 1 else pa.concat_arrays(chunks.chunks or [pa.array([], chunks.type)])
+    )
 
 
 class _Owned:

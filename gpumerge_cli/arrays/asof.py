@@ -17,7 +17,6 @@ from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.asof import DIRECTIONS, AsofDirection
 
-
 _TEXTS = np.dtype("S")
 """The dtype of keys that are near to each other in their order alone."""
 

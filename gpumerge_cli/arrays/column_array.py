@@ -131,7 +131,9 @@ class ColumnArray:
 
         if self.on_device:
             return self
-        arrays = [None if each is None else np.ascontiguousarray(each) for each in (self.values, self.offsets, self.valid)]
+        arrays = [
+            None if each is None else np.ascontiguousarray(each) for each in (self.values, self.offsets, self.valid)
+        ]
         with device or nullcontext():
             there = [None if each is None else cupy.asarray(each.view(np.uint8)).view(each.dtype) for each in arrays]
         return ColumnArray(*there, self.nulls, self.binary)

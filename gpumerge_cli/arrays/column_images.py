@@ -51,7 +51,9 @@ class ImagedItems:
         if all(several):
             found = cls(given, _named_keys(given, key, descending), threads or cores())
         elif key is not None:
-            raise UsageError("a column has no fields, so it takes no key", way_out="leave key out, or give a dict of columns")
+            raise UsageError(
+                "a column has no fields, so it takes no key", way_out="leave key out, or give a dict of columns"
+            )
         else:
             found = cls([_as_column(each) for each in given], [("", descending)], threads or cores())
         same_side([each.values for each in found._key_columns()])
@@ -80,7 +82,9 @@ class ImagedItems:
             words: list[list[Any]] = [[] for _ in every]
             for name, descending in self.keys:
                 columns = self._columns(every, name)
-                for found, more in zip(words, column_words(xp, backend, columns, descending, self.threads), strict=True):
+                for found, more in zip(
+                    words, column_words(xp, backend, columns, descending, self.threads), strict=True
+                ):
                     found += more
             return key_images(xp, backend, words, self.threads)
 
@@ -109,9 +113,15 @@ class ImagedItems:
             if not isinstance(items, NamedColumns) or {name for name, _ in self.keys} - set(items.columns):
                 what = "items are not a dict with a column for each key"
                 raise UsageError(what, way_out=f"give one with {', '.join(name for name, _ in self.keys)}")
-            found: Any = NamedColumns({name: self._beside(_as_column(items.columns[name]), name) for name, _ in self.keys})
+            found: Any = NamedColumns(
+                {name: self._beside(_as_column(items.columns[name]), name) for name, _ in self.keys}
+            )
             return found, (len(found),)
-        is_one = items is None or isinstance(items, str | bytes) or np.ndim(items) == 0 and not isinstance(items, ColumnArray)
+        is_one = (
+            items is None
+            or isinstance(items, str | bytes)
+            or (np.ndim(items) == 0 and not isinstance(items, ColumnArray))
+        )
         column = _as_column([items] if is_one else items)
         return self._beside(column, ""), () if is_one else (len(column),)
 

@@ -29,7 +29,9 @@ _VALUE, _NULL_LAST = np.uint64(1 << 56), np.uint64(2 << 56)
 _MOST_RANK = np.uint64((1 << 56) - 1)
 
 
-def column_words(xp: Any, backend: Any, columns: Sequence[ColumnArray], descending: bool, threads: int) -> list[list[Any]]:
+def column_words(
+    xp: Any, backend: Any, columns: Sequence[ColumnArray], descending: bool, threads: int
+) -> list[list[Any]]:
     """For each column the words of its items, as key_parts.words_of: ascending, with a place for nulls.
 
     columns: alike; the same key of each array. threads: of the host, for its memory. Raises UsageError for nulls without
@@ -41,7 +43,9 @@ def column_words(xp: Any, backend: Any, columns: Sequence[ColumnArray], descendi
         count = 0 if each.valid is None else int((~each.valid).sum())
         if count:
             error = has_nulls("a column", count)
-            raise UsageError(error.what, way_out='drop or fill them, or give them a place, ColumnArray.of(column, nulls="last")')
+            raise UsageError(
+                error.what, way_out='drop or fill them, or give them a place, ColumnArray.of(column, nulls="last")'
+            )
     if columns[0].offsets is not None:
         ranks = _string_ranks(xp, backend, columns, threads)
         found, has_room = [[each ^ _MOST_RANK if descending else each] for each in ranks], True
