@@ -9,9 +9,10 @@ import numpy as np
 
 from gpumerge_cli.arrays.asof_pairs import AsofRequest, limit_of
 from gpumerge_cli.arrays.call import Call, CallOptions
-from gpumerge_cli.arrays.common_dtype import as_arrays
-from gpumerge_cli.arrays.interchange import is_one_array
+from gpumerge_cli.arrays.common_dtype import as_arrays, beside_arrays
+from gpumerge_cli.arrays.interchange import is_cupy, is_one_array
 from gpumerge_cli.arrays.options import flag, same_side, short_repr
+from gpumerge_cli.arrays.plain_items import widened
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
@@ -108,7 +109,10 @@ def _groups(by: Any, sides: Sequence[Any]) -> tuple[Any, Any]:
     if not isinstance(by, list | tuple) or len(by) != len(sides) or is_one_array(by):
         raise UsageError(f"by={short_repr(by)} is not two arrays", way_out="give one for each side: (keys_a, keys_b)")
     try:
-        a, b = as_arrays(list(by))
+        a, b = beside_arrays(list(by), as_arrays(list(by)), sides)
+        if is_cupy(a) and is_cupy(b) and {a.dtype.kind, b.dtype.kind} == {"U"}:
+            wider = max(a.dtype, b.dtype, key=lambda dtype: dtype.itemsize)  # groups are equal texts in any order
+            a, b = (widened(each, wider).view(f"S{wider.itemsize}") for each in (a, b))
         if {a.dtype.kind, b.dtype.kind} != {"U"}:
             call = Call.of([a, b], CallOptions())
             a, b = call.arrays if call.imaged is not None else (a, b)

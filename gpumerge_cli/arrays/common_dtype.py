@@ -10,7 +10,9 @@ import numpy as np
 from gpumerge_cli.arrays.column_array import ColumnArray
 from gpumerge_cli.arrays.columns import NamedColumns
 from gpumerge_cli.arrays.exact_casts import cast_exactly
+from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.options import in_native_order
+from gpumerge_cli.arrays.plain_items import copied_to_gpu
 from gpumerge_cli.arrays.record_columns import as_given_array
 
 _LISTS = (list, tuple)  # made once: calls on small arrays are short
@@ -34,8 +36,22 @@ def as_arrays(given: Sequence[Any], *, payload: bool = False, empty: str = "") -
         return [array.astype(empty) for array in found]
     for each in given:
         if isinstance(each, _LISTS):
-            return _alike(given, found)
+            return beside_arrays(given, _alike(given, found))
     return found
+
+
+def beside_arrays(given: Sequence[Any], found: list[Any], others: Sequence[Any] = ()) -> list[Any]:
+    """The arrays of `given` in `found`; those of lists are copied to the GPU of the first CuPy array, if there is one.
+
+    others: further arrays, beside which they lie.
+    """
+    there = next(filter(is_cupy, [*found, *others]), None)
+    if there is None:
+        return found
+    return [
+        copied_to_gpu(array, there.device) if isinstance(each, _LISTS) and not array.dtype.hasobject else array
+        for each, array in zip(given, found, strict=True)
+    ]
 
 
 def _alike(given: Sequence[Any], found: list[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ from gpumerge_cli.arrays.host_ranks import as_texts
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import same_side
 from gpumerge_cli.arrays.payload import concatenated
-from gpumerge_cli.arrays.plain_items import item_rows, on_host, taken_items
+from gpumerge_cli.arrays.plain_items import on_host, taken_items, widened
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 
@@ -51,7 +51,7 @@ class DeviceTextItems:
     def taken(self, positions: Any) -> Any:
         """The items at these positions in all arrays, one behind the other, in the widest of their dtypes."""
         with self.given[0].device:
-            return taken_items(concatenated([_widened(each, self.keys.dtype) for each in self.given]), positions)
+            return taken_items(concatenated([widened(each, self.keys.dtype) for each in self.given]), positions)
 
     def shown(self, number: int, index: int) -> str:
         """See ImagedItems."""
@@ -61,15 +61,3 @@ class DeviceTextItems:
         """See ImagedItems."""
         found = as_texts(on_host(items))
         return found.reshape(-1), found.shape
-
-
-def _widened(array: Any, dtype: np.dtype[Any]) -> Any:
-    """A CuPy array of texts in a dtype that is as wide or wider. Zeros fill its items."""
-    if array.dtype == dtype:
-        return array
-    import cupy
-
-    rows = cupy.zeros((len(array), dtype.itemsize), np.uint8)
-    if len(array):
-        rows[:, : array.itemsize] = item_rows(array)
-    return rows.reshape(-1).view(dtype)

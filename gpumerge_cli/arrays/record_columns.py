@@ -9,9 +9,9 @@ import numpy as np
 
 from gpumerge_cli.arrays.column_array import ColumnArray, as_column
 from gpumerge_cli.arrays.columns import NamedColumns, as_columns
-from gpumerge_cli.arrays.interchange import as_array, check_unmasked, name_of
+from gpumerge_cli.arrays.interchange import as_array, check_unmasked, is_cupy, name_of
 from gpumerge_cli.arrays.options import in_native_order, same_side, short_repr
-from gpumerge_cli.arrays.plain_items import item_rows
+from gpumerge_cli.arrays.plain_items import item_rows, native
 from gpumerge_cli.errors import UsageError
 
 
@@ -82,7 +82,10 @@ def as_given_array(given: Any, *, payload: bool = False) -> Any:
             return as_columns({name: _plain(given[name], column) for name, column in columns.items()})
         return records_of_columns(given)
     column = as_column(given)
-    return as_array(given) if column is None else column
+    if column is not None:
+        return column
+    array = as_array(given)
+    return native(array) if is_cupy(array) else array
 
 
 def _plain(given: Any, column: ColumnArray | None) -> Any:
