@@ -138,7 +138,10 @@ class _Module:
 
     ndarray = DeviceArray
     cuda = SimpleNamespace(
-        runtime=SimpleNamespace(getDevice=lambda: 0, pointerGetAttributes=lambda _: SimpleNamespace(device=0))
+        runtime=SimpleNamespace(getDevice=lambda: 0, pointerGetAttributes=lambda _: SimpleNamespace(device=0)),
+        Device=lambda number: _Device(),
+        UnownedMemory=lambda address, nbytes, owner: _Pointer(address, owner),
+        MemoryPointer=lambda memory, offset: memory,
     )
     asarray = staticmethod(lambda given: _asarray(given))
     may_share_memory = staticmethod(lambda a, b: np.may_share_memory(_bare(a), _bare(b)))

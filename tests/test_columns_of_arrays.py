@@ -15,6 +15,7 @@ import gpumerge_cli
 from gpumerge_cli import ColumnArray
 from gpumerge_cli.errors import DisorderError, InputError, UsageError
 from tests import needs
+from tests.arrow_exports import CudfSeries, DeviceColumn
 from tests.columns import DTYPES, column_of, drawn_items, items_of, plain_key, raw_items
 from tests.fake_cupy import back, fake_cupy, there
 
@@ -197,6 +198,76 @@ def test_text_is_read_as_values(put: Put) -> None:
             gpumerge_cli.merge(put(sizes), text="size", check=True)
         with pytest.raises(InputError, match="array 0, index 1: .*is not a size"):
             gpumerge_cli.sort(put(np.array(["1", "b"], dtype)), text="size")
+
+
+def test_empty_texts(put: Put, rng: np.random.Generator) -> None:
+    texts = [
+        "" if empty else "ab"[:length]
+        for empty, length in zip(rng.random(900) < 0.8, rng.integers(1, 3, 900), strict=True)
+    ]
+    found = gpumerge_cli.sort({"text": put(ColumnArray.of(texts)), "at": put(np.arange(900)[::-1].copy())}, key="at")
+    assert found["text"].tolist() == texts[::-1]
+    assert gpumerge_cli.sort(put(ColumnArray.of([""] * 9))).tolist() == [""] * 9
+
+
+@pytest.mark.parametrize("place", ["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+def test_columns_of_arrow_on_a_gpu(place: str, request: pytest.FixtureRequest) -> None:
+    """By __arrow_c_device_array__, alone and as a Series of cuDF has it."""
+    pa = needs.library("pyarrow")
+    if place == "gpu":
+        request.getfixturevalue("gpu_backend")
+    cupy = needs.library("cupy") if place == "gpu" else request.getfixturevalue("fake_cupy")
+    for made in (lambda column: column, CudfSeries):
+        for kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
+            items = ["b", "né", "", "a" * 40, "a" * 41]
+            items = items if "string" in str(kind) else [one.encode() for one in items]
+            for start in (0, 1):
+                column = made(DeviceColumn(cupy, pa.array(["first", *items][1 - start :], kind).slice(start)))
+                found = gpumerge_cli.sort(column)
+                assert isinstance(found, ColumnArray)
+                assert (found.on_device, found.tolist()) == (True, sorted(items))
+                assert found.to_arrow().type == (pa.large_string() if "string" in str(kind) else pa.large_binary())
+                table = {"text": column, "at": there(cupy, np.arange(5))}
+                assert gpumerge_cli.sort(table, key=["text:r"])["text"].tolist() == sorted(items, reverse=True)
+        lacking = made(DeviceColumn(cupy, pa.array(["x", "b", None, "a", None] * 3).slice(3)))
+        found = gpumerge_cli.argsort(ColumnArray.of(lacking, "first"))
+        wanted = sorted(range(12), key=lambda at: (["a", None, "x", "b", None] * 3)[at] or "")
+        assert back(found).tolist() == wanted
+        with pytest.raises(UsageError, match="a column has 5 nulls"):
+            gpumerge_cli.sort(lacking)
+        for array in (
+            pa.array([3, None, 1], pa.int16()), pa.array([True, None, False]), pa.array([7.5, None], pa.float16()),
+            pa.array([3, 1], pa.timestamp("us", "UTC")), pa.array([5, None, 4], pa.date32()), pa.array([3, None], pa.duration("s")),
+            pa.array([b"ab", None], pa.binary(2)),
+        ):  # fmt: skip
+            column = ColumnArray.of(made(DeviceColumn(cupy, array)), "last")
+            assert column.tolist() == ColumnArray.of(array, "last").tolist()
+            assert gpumerge_cli.sort(column).tolist()[-1] is None or not array.null_count
+        for array in (pa.array(["a"]).dictionary_encode(), pa.array([[1]]), pa.array([None])):
+            with pytest.raises(UsageError, match="is a dictionary; decode|are no keys; give a column of texts"):
+                gpumerge_cli.sort(made(DeviceColumn(cupy, array)))
+    with pytest.raises(UsageError, match="lies on a device of Arrow's type 8, which no backend reaches"):
+        gpumerge_cli.sort(DeviceColumn(cupy, pa.array(["a"]), device_type=8))
+
+
+def test_columns_of_other_libraries() -> None:
+    pa, pandas, polars = (needs.library(name) for name in ("pyarrow", "pandas", "polars"))
+    texts = ["né", None, "b", ""]
+    for given in (
+        texts, pa.array(texts), pa.array(texts, pa.large_string()), pa.array(texts, pa.string_view()),
+        pa.chunked_array([texts[:1], texts[1:]]), pa.array(texts).dictionary_encode(), pandas.Series(texts), polars.Series(texts),
+        polars.Series(texts, dtype=polars.Categorical), np.array(texts, object),
+    ):  # fmt: skip
+        assert gpumerge_cli.sort(ColumnArray.of(given, "first")).tolist() == [None, "", "b", "né"]
+    assert ColumnArray.of(np.array(["b", "a"])).tolist() == ["b", "a"]
+    assert gpumerge_cli.sort(ColumnArray.of([b"b", b"\xff", b"a"])).tolist() == [b"a", b"b", b"\xff"]
+    assert gpumerge_cli.sort(ColumnArray.of(pa.array([5, None, 3]), "last")).to_arrow().to_pylist() == [3, 5, None]
+    assert len(ColumnArray.of(pa.array([], pa.string()))) == 0
+    with pytest.raises(UsageError, match="'ab' is one text; give a list"):
+        ColumnArray.of("ab")
+    for given, told in ((pa.array([[1]]), "are no keys"), (pa.array([None]), "are no keys"), ([1, "a"], "columns?")):
+        with pytest.raises(UsageError, match=told):
+            ColumnArray.of(given)
 
 
 def test_messages(put: Put) -> None:

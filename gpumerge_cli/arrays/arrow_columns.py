@@ -167,17 +167,20 @@ def host_column(given: Any) -> ArrowColumn | None:
 
 
 def _one_array(pa: Any, given: Any) -> Any:
-    """The items of an Arrow array, or of a stream of them, as one array. Texts have 32-bit offsets if they have them."""
+    """The items of an Arrow array, or of a stream of them, as one array. One with 32-bit offsets keeps them."""
     chunks = pa.chunked_array(given if hasattr(type(given), "__arrow_c_stream__") else [pa.array(given)])
-    value = chunks.type.value_type if pa.types.is_dictionary(chunks.type) else chunks.type
+    is_coded = pa.types.is_dictionary(chunks.type)
+    value = chunks.type.value_type if is_coded else chunks.type
     large = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
     if len(chunks.chunks) > 1:  # 32-bit offsets may not reach over all of them
         large |= {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-    if value != chunks.type or value in large:
-        chunks = chunks.cast(large.get(value, value))
-    return (
-        chunks.chunk(0) if len(chunks.chunks) == 1 else pa.concat_arrays(chunks.chunks or [pa.array([], chunks.type)])
-    )
+    kind = large.get(value, value)
+    parts = chunks.chunks or [pa.array([], chunks.type)]
+    if is_coded:
+        parts = [part.dictionary.cast(kind).take(part.indices) for part in parts]
+    elif kind != value:
+        parts = [part.cast(kind) for part in parts]
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
 class _Owned:

@@ -153,14 +153,14 @@ class ColumnArray:
         return [one if is_valid else None for one, is_valid in zip(found, host.valid.tolist(), strict=True)]
 
 
-def as_column(given: Any) -> ColumnArray | None:
-    """The column of an object on a GPU whose items only a column holds; a ColumnArray itself; None for others."""
+def as_column(given: Any) -> Any:
+    """A ColumnArray itself; the column of an object that offers one on a GPU, an array if that holds it; else None."""
     if isinstance(given, ColumnArray):
         return given
     if not offers_device_column(given):
         return None
     found = ColumnArray.of(given)
-    return found if found.offsets is not None or found.valid is not None else None
+    return found.values if found.offsets is None and found.valid is None else found
 
 
 def check_starts(starts: Any, nbytes: int, number: int) -> None:

@@ -69,29 +69,32 @@ def as_given_array(given: Any, *, payload: bool = False) -> Any:
     NamedColumns if such a column is among them.
     """
     if payload:
-        if as_column(given) is not None:
+        column = as_column(given)
+        if isinstance(column, ColumnArray):
             what = f"values: {name_of(given)} holds texts or nulls, which do not move with keys"
             raise UsageError(what, way_out="give the numbers of rows, and take the rows that come back")
-        return as_array(given, payload=True)
+        return as_array(given if column is None else column, payload=True)
     if isinstance(given, NamedColumns):
         return given
     if isinstance(given, Mapping):
         columns = {name: as_column(each) for name, each in given.items()}
-        if any(each is not None for each in columns.values()):
-            _check_names(given)
-            return as_columns({name: _plain(given[name], column) for name, column in columns.items()})
-        return records_of_columns(given)
+        columns = {name: given[name] if each is None else each for name, each in columns.items()}
+        if not any(isinstance(each, ColumnArray) for each in columns.values()):
+            return records_of_columns(columns)
+        _check_names(given)
+        return as_columns({name: _plain(each) for name, each in columns.items()})
     column = as_column(given)
-    if column is not None:
+    if isinstance(column, ColumnArray):
         return column
-    array = as_array(given)
+    array = as_array(given if column is None else column)
     return native(array) if is_cupy(array) else array
 
 
-def _plain(given: Any, column: ColumnArray | None) -> Any:
-    array = as_array(given) if column is None else column
-    if column is None:
-        check_unmasked(array)
-        if array.ndim != 1:
-            raise UsageError(f"a column has {array.ndim} dimensions", way_out="give 1-D arrays")
+def _plain(given: Any) -> Any:
+    if isinstance(given, ColumnArray):
+        return given
+    array = as_array(given)
+    check_unmasked(array)
+    if array.ndim != 1:
+        raise UsageError(f"a column has {array.ndim} dimensions", way_out="give 1-D arrays")
     return array

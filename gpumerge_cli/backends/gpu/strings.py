@@ -78,9 +78,9 @@ class DeviceStrings:
         nbytes = int(starts[-1])
         out = cupy.empty(nbytes, cupy.uint8)
         if nbytes:
-            rows = cupy.zeros((len(indices), 2), cupy.int64)
-            rows[:, 1] = indices
+            some = cupy.flatnonzero(starts[1:] != starts[:-1])  # lines have at least one byte
+            rows, ends = cupy.zeros((len(some), 2), cupy.int64), starts[1:][some]
+            rows[:, 1] = indices[some]
             context = texts[0].data.ptr, texts[1].data.ptr
-            ends = starts[1:]
-            self._lines.gather_to_ends(context, (rows.data.ptr, len(indices)), ends.data.ptr, out.data.ptr, nbytes)
+            self._lines.gather_to_ends(context, (rows.data.ptr, len(rows)), ends.data.ptr, out.data.ptr, nbytes)
         return out
