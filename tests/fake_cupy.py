@@ -311,6 +311,11 @@ def _images(items: Any, order: Any) -> Any:
 @pytest.fixture
 def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module that stands for CuPy, with the backend that stands for a GPU's."""
+    return installed(monkeypatch)
+
+
+def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """See fake_cupy. Skips a test without CuPy, whose errors are used."""
     streams = pytest.importorskip("gpumerge_cli.backends.gpu.streams", exc_type=ImportError)
     pytest.importorskip("gpumerge_cli.arrays.device_selection", exc_type=ImportError)
     module = _Module()

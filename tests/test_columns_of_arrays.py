@@ -18,26 +18,10 @@ from tests import needs
 from tests.arrow_exports import CudfSeries, DeviceColumn
 from tests.columns import DTYPES, column_of, drawn_items, items_of, plain_key, raw_items
 from tests.fake_cupy import back, fake_cupy, there
+from tests.fuzz_columns import Put, put_by
 
 __all__ = ["fake_cupy"]
-Put = Callable[[Any], Any]
 KINDS = ["text", *DTYPES]
-
-
-def put_by(module: Any) -> Put:
-    """Puts arrays and columns into the memory of a module; None for host memory."""
-
-    def put(given: Any) -> Any:
-        if module is None:
-            return given
-        if isinstance(given, ColumnArray):
-            arrays = [given.values, given.offsets, given.valid]
-            return ColumnArray(
-                *(each if each is None else there(module, each) for each in arrays), given.nulls, given.binary
-            )
-        return there(module, given)
-
-    return put
 
 
 @pytest.fixture(params=["host", "stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
