@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,11 @@ def column_of(kind: str, items: list[Item], nulls: Any, rng: np.random.Generator
     return ColumnArray(data, ends.astype(rng.choice(["i4", "i8"])), valid, nulls, binary=True)
 
 
+def shared_bytes(x: bytes, y: bytes) -> int:
+    """The number of bytes with which both texts begin."""
+    return next((at for at, (a, b) in enumerate(zip(x, y, strict=False)) if a != b), min(len(x), len(y)))
+
+
 def plain_key(kind: str, nulls: Any, descending: bool) -> Callable[[Item], tuple[Any, ...]]:
     """The key of an item for Python's sort. Texts that descend are their complements, ended by a larger byte."""
 
@@ -70,7 +76,7 @@ def plain_key(kind: str, nulls: Any, descending: bool) -> Callable[[Item], tuple
         if item is None:
             return (-1 if nulls == "first" else 1, ())
         if kind == "text":
-            return (0, tuple(-byte for byte in item) + (1,) if descending else tuple(item))
+            return (0, (*(-byte for byte in item), 1) if descending else tuple(item))
         if item.dtype.kind in "SV":
             return (0, tuple(-byte for byte in item.tobytes()) if descending else tuple(item.tobytes()))
         if item.dtype.kind in "mM":
@@ -90,7 +96,7 @@ def items_of(column: ColumnArray) -> list[Any]:
     host = column.on_host()
     if host.offsets is not None:
         ends, data = host.offsets.tolist(), host.values.tobytes()
-        found: list[Any] = [data[low:high] for low, high in zip(ends, ends[1:], strict=False)]
+        found: list[Any] = [data[low:high] for low, high in pairwise(ends)]
     else:
         found = [host.values[at : at + 1].tobytes() for at in range(len(host))]
     mask = [True] * len(host) if host.valid is None else host.valid.tolist()

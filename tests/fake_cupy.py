@@ -7,7 +7,6 @@ Tests of calls on a GPU's arrays run with it where there is no GPU.
 from __future__ import annotations
 
 import ctypes
-import os
 from contextlib import nullcontext
 from itertools import pairwise
 from types import SimpleNamespace
@@ -21,6 +20,7 @@ from gpumerge_cli.arrays import prepared_calls
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.gpu import access
 from gpumerge_cli.order.kinds import Order
+from tests.columns import shared_bytes
 
 _KNOWN = "biufc"
 
@@ -255,7 +255,7 @@ class FakeStrings:
         for (x, y), i, begin in zip(pairwise(found), range(1, len(found)), _bare(at).tolist()[1:], strict=True):
             if number[i] == number[i - 1] and x != y:
                 assert x[:begin].ljust(begin, b"\0") == y[:begin].ljust(begin, b"\0")
-                shared = max(len(os.path.commonprefix([x, y])) - begin, 0)
+                shared = max(shared_bytes(x, y) - begin, 0)
                 known = least[number[i]]
                 least[number[i]] = shared if known is None else min(known, shared)
         equal = np.array([one is None for one in least], np.bool_)

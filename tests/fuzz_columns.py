@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,9 @@ class ColumnCase:
     def describe(self) -> str:
         """The whole case without its items."""
         by = [f"{name or 'it'}{':r' * turned}" for name, turned in self.by]
-        return f"{self.function} of {self.kinds}, by {by}, nulls {self.nulls}, descending {self.descending}, {self.sizes}"
+        return (
+            f"{self.function} of {self.kinds}, by {by}, nulls {self.nulls}, descending {self.descending}, {self.sizes}"
+        )
 
 
 def drawn_case(rng: np.random.Generator) -> ColumnCase:
@@ -96,7 +99,7 @@ def drawn_case(rng: np.random.Generator) -> ColumnCase:
     order = np.arange(total)
     if several or runs == 2 or (function == "is_sorted" and rng.random() < 0.5):
         ends = np.cumsum([0, *sizes])
-        parts = [low + np.argsort(ranks[low:high], kind="stable") for low, high in zip(ends, ends[1:], strict=False)]
+        parts = [low + np.argsort(ranks[low:high], kind="stable") for low, high in pairwise(ends)]
         order = np.concatenate([np.empty(0, np.int64), *parts])
     case.items = {name: [of[at] for at in order.tolist()] for name, of in items.items()}
     case.sizes, case.ranks = sizes, ranks[order]
@@ -115,12 +118,12 @@ def run_case(rng: np.random.Generator, put: Put) -> tuple[ColumnCase, str]:
 def problem(case: ColumnCase, rng: np.random.Generator, put: Put) -> str:
     """The error of a case, "" if it is right."""
     ends = np.cumsum([0, *case.sizes])
-    runs = [_given(case, slice(low, high), rng, put) for low, high in zip(ends, ends[1:], strict=False)]
+    runs = [_given(case, slice(low, high), rng, put) for low, high in pairwise(ends)]
     ranks = np.split(case.ranks, ends[1:-1])
     how: dict[str, Any] = {"descending": case.descending} if case.descending else {}
     if "" not in case.kinds:
         how["key"] = [f"{name}:r" if turned else name for name, turned in case.by]
-    numbers = [put(np.arange(low, high)) for low, high in zip(ends, ends[1:], strict=False)]
+    numbers = [put(np.arange(low, high)) for low, high in pairwise(ends)]
     positions = np.split(np.arange(len(case.ranks)), ends[1:-1])
     call, name = getattr(gpumerge_cli, case.function), case.function
     order = np.argsort(case.ranks, kind="stable")
@@ -180,7 +183,7 @@ def _given(case: ColumnCase, some: Any, rng: np.random.Generator, put: Put) -> A
         column = column_of(case.kinds[name], chosen, case.nulls[name], rng)
         plain = column.offsets is None and column.valid is None and case.nulls[name] is None and rng.integers(2)
         columns[name] = put(column.values if plain and name else column)
-    return columns[""] if "" in columns else columns
+    return columns.get("", columns)
 
 
 def _unlike(found: Any, expected: Any) -> str:
@@ -263,7 +266,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(wrong[-1], file=sys.stderr, flush=True)
         if wish.seconds and time.monotonic() - begun > wish.seconds:
             break
-    report = [f"seed {wish.seed}, {len(numbers)} calls on columns of the {wish.backend}, against the ranks of their items"]
+    report = [
+        f"seed {wish.seed}, {len(numbers)} calls on columns of the {wish.backend}, against the ranks of their items"
+    ]
     left = f", {len(numbers) - done} not run" if done < len(numbers) else ""
     verdict = f"{done - len(wrong)} of {len(numbers)} right{left}, in {time.monotonic() - begun:.0f} s"
     return conclude(report, counts, wrong, verdict, wish.o)

@@ -178,9 +178,9 @@ def test_text_is_read_as_values(put: Put) -> None:
         assert back(both).tolist()[1] == np.array(["5 kB"], dtype)[0]
         assert back(gpumerge_cli.rank_of([put(expected)], np.array(["1 MB"], dtype), text="size")).tolist() == [2]
         assert back(gpumerge_cli.argsort(put(sizes), text="size", descending=True)).tolist() == [1, 0, 2, 3]
-        with pytest.raises(DisorderError, match="comes after .*text='size'"):
+        with pytest.raises(DisorderError, match=r"comes after .*text='size'"):
             gpumerge_cli.merge(put(sizes), text="size", check=True)
-        with pytest.raises(InputError, match="array 0, index 1: .*is not a size"):
+        with pytest.raises(InputError, match=r"array 0, index 1: .*is not a size"):
             gpumerge_cli.sort(put(np.array(["1", "b"], dtype)), text="size")
 
 
@@ -221,14 +221,15 @@ def test_columns_of_arrow_on_a_gpu(place: str, request: pytest.FixtureRequest) -
             gpumerge_cli.sort(lacking)
         for array in (
             pa.array([3, None, 1], pa.int16()), pa.array([True, None, False]), pa.array([7.5, None], pa.float16()),
-            pa.array([3, 1], pa.timestamp("us", "UTC")), pa.array([5, None, 4], pa.date32()), pa.array([3, None], pa.duration("s")),
+            pa.array([3, 1], pa.timestamp("us", "UTC")), pa.array([5, None, 4], pa.date32()),
+            pa.array([3, None], pa.duration("s")),
             pa.array([b"ab", None], pa.binary(2)),
         ):  # fmt: skip
             column = ColumnArray.of(made(DeviceColumn(cupy, array)), "last")
             assert column.tolist() == ColumnArray.of(array, "last").tolist()
             assert gpumerge_cli.sort(column).tolist()[-1] is None or not array.null_count
         for array in (pa.array(["a"]).dictionary_encode(), pa.array([[1]]), pa.array([None])):
-            with pytest.raises(UsageError, match="is a dictionary; decode|are no keys; give a column of texts"):
+            with pytest.raises(UsageError, match=r"is a dictionary; decode|are no keys; give a column of texts"):
                 gpumerge_cli.sort(made(DeviceColumn(cupy, array)))
     with pytest.raises(UsageError, match="lies on a device of Arrow's type 8, which no backend reaches"):
         gpumerge_cli.sort(DeviceColumn(cupy, pa.array(["a"]), device_type=8))
@@ -239,8 +240,8 @@ def test_columns_of_other_libraries() -> None:
     texts = ["né", None, "b", ""]
     for given in (
         texts, pa.array(texts), pa.array(texts, pa.large_string()), pa.array(texts, pa.string_view()),
-        pa.chunked_array([texts[:1], texts[1:]]), pa.array(texts).dictionary_encode(), pandas.Series(texts), polars.Series(texts),
-        polars.Series(texts, dtype=polars.Categorical), np.array(texts, object),
+        pa.chunked_array([texts[:1], texts[1:]]), pa.array(texts).dictionary_encode(), pandas.Series(texts),
+        polars.Series(texts), polars.Series(texts, dtype=polars.Categorical), np.array(texts, object),
     ):  # fmt: skip
         assert gpumerge_cli.sort(ColumnArray.of(given, "first")).tolist() == [None, "", "b", "né"]
     assert ColumnArray.of(np.array(["b", "a"])).tolist() == ["b", "a"]
@@ -272,14 +273,14 @@ def test_messages(put: Put) -> None:
         (lambda: gpumerge_cli.sort(last, out=numbers), "out takes arrays alone"),
         (lambda: gpumerge_cli.sort(last, text="size"), "text: columns are not read as values"),
         (lambda: gpumerge_cli.merge(last, numbers), "columns of different types: int64, texts"),
-        (lambda: gpumerge_cli.merge(last, put(ColumnArray.of(["a"], "first"))), "nulls come first in one column and last"),
+        (lambda: gpumerge_cli.merge(last, put(ColumnArray.of(["a"], "first"))), "nulls come first in one"),
         (lambda: gpumerge_cli.sort(numbers, values=last), "values: gpumerge_cli.ColumnArray holds texts or nulls"),
         (lambda: gpumerge_cli.sort({"a": last}), "a dict of columns needs a key; name one or several as the key: a"),
         (lambda: gpumerge_cli.sort({"a": last}, key="b"), "key='b' is not a column; name columns of the dict: a"),
         (lambda: gpumerge_cli.sort({"a": last, "b": numbers[:2]}, key="b"), "columns of different lengths"),
         (lambda: gpumerge_cli.merge({"a": last}, {"b": last}, key="a"), "dicts of different columns: a and b"),
         (lambda: gpumerge_cli.merge({"a": last}, last, key="a"), "a dict of columns beside other arrays"),
-        (lambda: gpumerge_cli.join({"a": last}, {"a": last}), r"join takes no records; give a field of each, as a\['a'\]"),
+        (lambda: gpumerge_cli.join({"a": last}, {"a": last}), r"join takes no records; .* a\['a'\]"),
         (lambda: gpumerge_cli.rank_of([last], np.arange(2)), "columns of different types: int64, texts"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=told):

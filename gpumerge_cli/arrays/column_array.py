@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from gpumerge_cli.arrays.arrow_columns import ArrowColumn, device_column, host_column, offers_device_column
 from gpumerge_cli.arrays.interchange import as_array, check_unmasked, is_cupy
 from gpumerge_cli.arrays.options import same_side, short_repr
+from gpumerge_cli.arrays.plain_items import copied_to_gpu, on_host
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, UsageError
 
@@ -116,27 +118,24 @@ class ColumnArray:
 
     def on_host(self) -> ColumnArray:
         """The column in host memory, itself if it lies there."""
-        from gpumerge_cli.arrays.plain_items import on_host
-
         if not self.on_device:
             return self
-        arrays = [None if each is None else on_host(each) for each in (self.values, self.offsets, self.valid)]
-        return ColumnArray(*arrays, self.nulls, self.binary)
+        values, offsets, valid = (
+            None if each is None else on_host(each) for each in (self.values, self.offsets, self.valid)
+        )
+        return ColumnArray(values, offsets, valid, self.nulls, self.binary)
 
     def on_gpu(self, device: Any = None) -> ColumnArray:
         """The column on a device of CuPy, by default the current one; itself if it lies on a GPU."""
-        from contextlib import nullcontext
-
-        import cupy
-
         if self.on_device:
             return self
-        arrays = [
-            None if each is None else np.ascontiguousarray(each) for each in (self.values, self.offsets, self.valid)
-        ]
-        with device or nullcontext():
-            there = [None if each is None else cupy.asarray(each.view(np.uint8)).view(each.dtype) for each in arrays]
-        return ColumnArray(*there, self.nulls, self.binary)
+        import cupy
+
+        there = cupy.cuda.Device() if device is None else device
+        values, offsets, valid = (
+            None if each is None else copied_to_gpu(each, there) for each in (self.values, self.offsets, self.valid)
+        )
+        return ColumnArray(values, offsets, valid, self.nulls, self.binary)
 
     def tolist(self) -> list[Any]:
         """The items as objects of Python, None for nulls. Texts that are not UTF-8 have escapes for some bytes."""
@@ -146,10 +145,10 @@ class ColumnArray:
             found = [bytes(one).ljust(width, b"\0") for one in host.values] if width else host.values.tolist()
         else:
             data, ends = host.values.tobytes(), host.offsets.tolist()
-            found = [data[low:high] for low, high in zip(ends, ends[1:], strict=False)]
+            found = [data[low:high] for low, high in pairwise(ends)]
             found = found if host.binary else [one.decode("utf-8", "surrogateescape") for one in found]
         if host.valid is None:
-            return found  # type: ignore[no-any-return]
+            return found
         return [one if is_valid else None for one, is_valid in zip(found, host.valid.tolist(), strict=True)]
 
 

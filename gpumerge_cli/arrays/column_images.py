@@ -72,7 +72,7 @@ class ImagedItems:
         return any(each.valid is not None for each in self._key_columns())
 
     def images(self, *others: Any) -> list[Any]:
-        """For each array the images of its items, uint64, on the side of the items. They ascend where items are in order.
+        """For each array the images of its items, uint64, where the items lie. They ascend where items are in order.
 
         others: further ones that compare with the items, as `given` has them. A call on a GPU waits. Raises UsageError
         for nulls without a place, InputError for offsets out of order.
@@ -104,8 +104,8 @@ class ImagedItems:
     def as_items(self, items: Any) -> tuple[Any, tuple[int, ...]]:
         """(items that are asked for, as `given` has them, on its side; their shape).
 
-        items: a column or an array of keys, a list or one key of them; for NamedColumns a dict of columns with the same names.
-        Raises UsageError for others.
+        items: a column or an array of keys, a list or one key of them; for NamedColumns a dict with a column for each
+        key. Raises UsageError for others.
         """
         if isinstance(self.given[0], NamedColumns):
             if isinstance(items, Mapping):

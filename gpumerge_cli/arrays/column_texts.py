@@ -13,7 +13,7 @@ from gpumerge_cli.arrays.payload import concatenated
 from gpumerge_cli.arrays.plain_items import taken_items
 
 Texts = tuple[Any, Any]
-"""(bytes, starts): text i lies in bytes[starts[i]:starts[i + 1]]. uint8 and int64, contiguous; starts do not descend."""
+"""(bytes, starts): text i lies in bytes[starts[i]:starts[i + 1]]. uint8, int64, contiguous; starts do not descend."""
 
 
 def checked_starts(xp: Any, column: ColumnArray, number: int) -> Any:

@@ -34,8 +34,8 @@ def column_words(
 ) -> list[list[Any]]:
     """For each column the words of its items, as key_parts.words_of: ascending, with a place for nulls.
 
-    columns: alike; the same key of each array. threads: of the host, for its memory. Raises UsageError for nulls without
-    a place, InputError for offsets out of order. Waits for a GPU.
+    columns: alike; the same key of each array. threads: of the host, for its memory. Raises UsageError for nulls
+    without a place, InputError for offsets out of order. Waits for a GPU.
     """
     places = [each.nulls for each in columns if each.nulls is not None]
     has_some = any(each.valid is not None for each in columns)

@@ -1,8 +1,7 @@
-"""strings.cu, run on the CPU under sanitizers, blocks at the same time: words of texts, and the bytes that they share."""
+"""strings.cu, run on the CPU under sanitizers, blocks at the same time: words of texts, and bytes that they share."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -11,7 +10,7 @@ import pytest
 from kernel_shim import Case, Program, Variant
 
 from gpumerge_cli.order.kinds import KeyOrder
-from tests.columns import drawn_texts
+from tests.columns import drawn_texts, shared_bytes
 
 THREADS = 64
 _ALL = (1 << 64) - 1
@@ -31,7 +30,7 @@ VARIANT = StringKernels(KeyOrder("int", 4))
 
 def shared(x: bytes, y: bytes, at: int) -> int:
     """The bytes that two texts share from `at` on; _ALL for equal texts."""
-    return _ALL if x == y else len(os.path.commonprefix([x[at:], y[at:]]))
+    return _ALL if x == y else shared_bytes(x[at:], y[at:])
 
 
 def cases(rng: np.random.Generator, counts: tuple[int, ...]) -> list[Case]:
@@ -66,7 +65,8 @@ def cases(rng: np.random.Generator, counts: tuple[int, ...]) -> list[Case]:
             found.append(
                 Case(
                     0, "sort", b"".join(placed), told, expected, count, count, tile=tile,
-                    block=int(rng.integers(1, 4)), blocks=int(rng.integers(1, 5)), skews=(int(rng.integers(0, 8)), 0, 0),
+                    block=int(rng.integers(1, 4)), blocks=int(rng.integers(1, 5)),
+                    skews=(int(rng.integers(0, 8)), 0, 0),
                 )
             )  # fmt: skip
     return found

@@ -53,7 +53,7 @@ class DeviceStrings:
         yield self._words, blocks, [*addresses, len(numbers), *(each.data.ptr for each in found)], False
 
     def shared_prefixes(self, texts: DeviceTexts, some: Any, groups: Any, at: Any, count: int) -> tuple[Any, Any]:
-        """(the bytes from `at` on that all texts of a group share, int64; whether all of them are equal) for each group.
+        """(the bytes from `at` on that all texts of a group share, int64; whether all are equal) for each group.
 
         some, groups, at: int64, of one length: texts that lie together with those of their group, the number of this
         group, and the bytes that its texts are known to share. count: the number of groups.
