@@ -12,7 +12,7 @@ from gpumerge_cli.arrays.call import Call, CallOptions
 from gpumerge_cli.arrays.common_dtype import as_arrays, beside_arrays
 from gpumerge_cli.arrays.interchange import is_cupy, is_one_array
 from gpumerge_cli.arrays.options import flag, same_side, short_repr
-from gpumerge_cli.arrays.plain_items import widened
+from gpumerge_cli.arrays.plain_items import in_wider_dtype
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
@@ -62,7 +62,7 @@ def asof_join(
     by:
         Exact keys beside them: two arrays of one dtype, as long as `a` and as `b`, in any order. An item of `a` then
         matches only items of `b` with an equal key, and it is enough if `a` and `b` ascend within each of these keys.
-        Strings are possible in host memory.
+        Strings are possible, too.
     direction:
         "backward" gives the last item of `b` that is not greater, "forward" the first one that is not less, "nearest"
         the nearer of the next ones on both sides, and the one that is not greater if both are equally near. Of several
@@ -112,7 +112,7 @@ def _groups(by: Any, sides: Sequence[Any]) -> tuple[Any, Any]:
         a, b = beside_arrays(list(by), as_arrays(list(by)), sides)
         if is_cupy(a) and is_cupy(b) and {a.dtype.kind, b.dtype.kind} == {"U"}:
             wider = max(a.dtype, b.dtype, key=lambda dtype: dtype.itemsize)  # groups are equal texts in any order
-            a, b = (widened(each, wider).view(f"S{wider.itemsize}") for each in (a, b))
+            a, b = (in_wider_dtype(each, wider).view(f"S{wider.itemsize}") for each in (a, b))
         if {a.dtype.kind, b.dtype.kind} != {"U"}:
             call = Call.of([a, b], CallOptions())
             a, b = call.arrays if call.imaged is not None else (a, b)

@@ -37,7 +37,7 @@ class ImagedItems:
     keys: Sequence[tuple[str, bool]]
     """The name of each key among NamedColumns, the first one first, and whether it descends; "" for a ColumnArray."""
     threads: int
-    """Of the host, that make images in its memory."""
+    """Threads of the host that make images in its memory."""
 
     @classmethod
     def of(cls, given: Sequence[Any], key: Any, descending: bool, threads: int | None) -> ImagedItems:

@@ -11,7 +11,7 @@ from gpumerge_cli.arrays.host_ranks import as_texts
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import same_side
 from gpumerge_cli.arrays.payload import concatenated
-from gpumerge_cli.arrays.plain_items import on_host, taken_items, widened
+from gpumerge_cli.arrays.plain_items import in_wider_dtype, on_host, taken_items
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 
@@ -25,7 +25,7 @@ class DeviceTextItems:
     keys: ArrayKeys
     """The order of their items in host memory."""
     threads: int
-    """Of the host, that read text."""
+    """Threads of the host that read text."""
 
     on_device = True
     has_nulls = False
@@ -51,7 +51,7 @@ class DeviceTextItems:
     def taken(self, positions: Any) -> Any:
         """The items at these positions in all arrays, one behind the other, in the widest of their dtypes."""
         with self.given[0].device:
-            return taken_items(concatenated([widened(each, self.keys.dtype) for each in self.given]), positions)
+            return taken_items(concatenated([in_wider_dtype(each, self.keys.dtype) for each in self.given]), positions)
 
     def shown(self, number: int, index: int) -> str:
         """See ImagedItems."""

@@ -99,7 +99,7 @@ def copied_to_gpu(array: Any, device: Any) -> Any:
         return cupy.asarray(flat.view(np.uint8)).view(array.dtype).reshape(array.shape)
 
 
-def widened(array: Any, dtype: np.dtype[Any]) -> Any:
+def in_wider_dtype(array: Any, dtype: np.dtype[Any]) -> Any:
     """A CuPy array of texts in a dtype that is as wide or wider. Zeros fill its items."""
     if array.dtype == dtype:
         return array
