@@ -26,11 +26,12 @@ class _WholeSchema(ctypes.Structure):
 class DeviceColumn:
     """A column of Arrow on a device, with the buffers of an array of pyarrow."""
 
-    def __init__(self, cupy: Any, array: Any, *, device_type: int = _CUDA) -> None:
+    def __init__(self, cupy: Any, array: Any, *, device_type: int = _CUDA, event: Any = None) -> None:
+        """event: of CuPy, behind which the buffers have their values."""
         import pyarrow as pa
 
         schema, found = array.__arrow_c_array__()
-        self._type = device_type
+        self._type, self._event = device_type, event
         get = ctypes.pythonapi.PyCapsule_GetPointer
         get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         told = ctypes.cast(get(found, b"arrow_array"), ctypes.POINTER(_Array)).contents
@@ -45,8 +46,9 @@ class DeviceColumn:
 
     def __arrow_c_device_array__(self, requested_schema: Any = None, **_: Any) -> tuple[Any, Any]:
         schema = _WholeSchema(self._format)
-        array = _DeviceArray(self._array, 0, self._type, None, (ctypes.c_int64 * 3)())
-        _KEPT.extend((schema, array, self.memory))
+        event = None if self._event is None else ctypes.pointer(ctypes.c_void_p(self._event.ptr))
+        array = _DeviceArray(self._array, 0, self._type, event, (ctypes.c_int64 * 3)())
+        _KEPT.extend((schema, array, self.memory, event))
         make = ctypes.pythonapi.PyCapsule_New
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         return make(ctypes.addressof(schema), b"arrow_schema", None), make(

@@ -13,6 +13,7 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli import ColumnArray
+from gpumerge_cli.arrays import column_texts
 from gpumerge_cli.errors import DisorderError, InputError, UsageError
 from tests import needs
 from tests.arrow_exports import CudfSeries, DeviceColumn
@@ -184,6 +185,28 @@ def test_text_is_read_as_values(put: Put) -> None:
             gpumerge_cli.sort(put(np.array(["1", "b"], dtype)), text="size")
 
 
+def test_texts_of_columns_are_read_as_values(put: Put) -> None:
+    sizes = ["10 MB", None, "1.5GiB", "", "900k"]
+    for nulls, expected in (
+        ("first", [None, "", "900k", "10 MB", "1.5GiB"]),
+        ("last", ["900k", "10 MB", "1.5GiB", None, ""]),
+    ):
+        column = put(ColumnArray.of(sizes, nulls))  # type: ignore[arg-type]
+        found = gpumerge_cli.sort(column, text="size")
+        assert (found.tolist(), found.on_device) == (expected, column.on_device)
+        turned = gpumerge_cli.sort({"size": column, "at": put(np.arange(5))}, key="size:r", text="size")
+        numbers = [one for one in reversed(expected) if one]
+        assert [one for one in turned["size"].tolist() if one] == numbers
+        assert turned["size"].tolist().index(numbers[0]) == (2 if nulls == "first" else 0)
+        assert back(gpumerge_cli.rank_of([found], ["1 GB"], text="size")).tolist() == [expected.index("1.5GiB")]
+    key = gpumerge_cli.TextKey("size", nulls="first")
+    assert gpumerge_cli.sort(put(ColumnArray.of(sizes)), text=key).tolist()[:2] == [None, ""]
+    fixed = put(ColumnArray(np.array([b"2k", b"1k", b"x"]), valid=np.array([True, True, False]), nulls="last"))
+    assert gpumerge_cli.argsort(fixed, text="size").tolist() == [1, 0, 2]
+    with pytest.raises(InputError, match=r"array 0, index 1: 'b' is not a size"):
+        gpumerge_cli.sort(put(ColumnArray.of(["1", "b"])), text="size")
+
+
 def test_empty_texts(put: Put, rng: np.random.Generator) -> None:
     texts = [
         "" if empty else "ab"[:length]
@@ -192,6 +215,13 @@ def test_empty_texts(put: Put, rng: np.random.Generator) -> None:
     found = gpumerge_cli.sort({"text": put(ColumnArray.of(texts)), "at": put(np.arange(900)[::-1].copy())}, key="at")
     assert found["text"].tolist() == texts[::-1]
     assert gpumerge_cli.sort(put(ColumnArray.of([""] * 9))).tolist() == [""] * 9
+
+
+def test_long_texts_are_gathered_in_pieces(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    monkeypatch.setattr(column_texts, "_PIECE", 50)
+    for _ in range(20):
+        texts = [bytes(rng.integers(0, 256, int(rng.choice([0, 1, 30, 200])), np.uint8)) for _ in range(40)]
+        assert gpumerge_cli.sort(ColumnArray.of(texts)).tolist() == sorted(texts)
 
 
 @pytest.mark.parametrize("place", ["stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
@@ -235,6 +265,39 @@ def test_columns_of_arrow_on_a_gpu(place: str, request: pytest.FixtureRequest) -
         gpumerge_cli.sort(DeviceColumn(cupy, pa.array(["a"]), device_type=8))
 
 
+@pytest.mark.gpu
+def test_calls_wait_for_the_event_of_a_column(gpu_backend: Any) -> None:
+    import cupy
+    import pyarrow as pa
+
+    texts = [f"{number:09d}" for number in range(200_000)]
+    made, stream = cupy.cuda.Event(disable_timing=True), cupy.cuda.Stream(non_blocking=True)
+    column = DeviceColumn(cupy, pa.array(texts), event=made)
+    data = column.memory[2]
+    given = data.copy()
+    data[:] = 0
+    cupy.cuda.Device().synchronize()
+    with stream:
+        busy = cupy.ones(1 << 26)
+        for _ in range(50):
+            busy = busy * 1.0
+        data[:] = given[: len(data)]
+        made.record(stream)
+    assert gpumerge_cli.argsort(column, descending=True).get().tolist() == [*range(200_000)][::-1]
+
+
+@pytest.mark.gpu
+def test_graphs_capture_no_calls_on_columns(gpu_backend: Any) -> None:
+    import cupy
+
+    column, stream = ColumnArray.of(["b", "a"]).on_gpu(), cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        with pytest.raises(UsageError, match="a call on columns"):
+            gpumerge_cli.sort(column)
+        stream.end_capture()
+
+
 def test_columns_of_other_libraries() -> None:
     pa, pandas, polars = (needs.library(name) for name in ("pyarrow", "pandas", "polars"))
     texts = ["né", None, "b", ""]
@@ -247,10 +310,17 @@ def test_columns_of_other_libraries() -> None:
     assert ColumnArray.of(np.array(["b", "a"])).tolist() == ["b", "a"]
     assert gpumerge_cli.sort(ColumnArray.of([b"b", b"\xff", b"a"])).tolist() == [b"a", b"b", b"\xff"]
     assert gpumerge_cli.sort(ColumnArray.of(pa.array([5, None, 3]), "last")).to_arrow().to_pylist() == [3, 5, None]
+    assert gpumerge_cli.sort(ColumnArray.of([5, None, 3], "first")).tolist() == [None, 3, 5]
+    assert gpumerge_cli.sort(ColumnArray.of([0.5, None], "last"), descending=True).tolist() == [0.5, None]
     assert len(ColumnArray.of(pa.array([], pa.string()))) == 0
     with pytest.raises(UsageError, match="'ab' is one text; give a list"):
         ColumnArray.of("ab")
-    for given, told in ((pa.array([[1]]), "are no keys"), (pa.array([None]), "are no keys"), ([1, "a"], "columns?")):
+    for given, told in (
+        (pa.array([[1]]), "are no keys"),
+        (pa.array([None]), "are no keys"),
+        ([1, "a"], "values of <U21 are not a column; give texts"),
+        ([1j, None], "a list of complex128 and None is not a column"),
+    ):
         with pytest.raises(UsageError, match=told):
             ColumnArray.of(given)
 
@@ -271,7 +341,8 @@ def test_messages(put: Put) -> None:
     for call, told in (
         (lambda: gpumerge_cli.sort(last, key="a"), "a column has no fields, so it takes no key; leave key out"),
         (lambda: gpumerge_cli.sort(last, out=numbers), "out takes arrays alone"),
-        (lambda: gpumerge_cli.sort(last, text="size"), "text: columns are not read as values"),
+        (lambda: gpumerge_cli.sort(put(ColumnArray(np.arange(3))), text="size"), "a column of int64 holds no texts"),
+        (lambda: gpumerge_cli.sort({"a": last}, key=["a", "a"], text="size"), "text: several keys are not read"),
         (lambda: gpumerge_cli.merge(last, numbers), "columns of different types: int64, texts"),
         (lambda: gpumerge_cli.merge(last, put(ColumnArray.of(["a"], "first"))), "nulls come first in one"),
         (lambda: gpumerge_cli.sort(numbers, values=last), "values: gpumerge_cli.ColumnArray holds texts or nulls"),

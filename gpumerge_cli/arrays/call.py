@@ -151,9 +151,7 @@ def _imaged(given: Sequence[Any], options: CallOptions) -> ImagedItems | DeviceT
     if any(isinstance(each, ColumnArray | NamedColumns) for each in given):
         from gpumerge_cli.arrays.column_images import ImagedItems
 
-        if options.text is not None:
-            raise UsageError("text: columns are not read as values", way_out="give arrays of S or U")
-        return ImagedItems.of(given, options.key, options.descending, options.threads)
+        return ImagedItems.of(given, options.key, options.descending, options.text, options.threads)
     if options.text is None or not is_cupy(given[0]):
         return None
     from gpumerge_cli.arrays.device_text_items import DeviceTextItems

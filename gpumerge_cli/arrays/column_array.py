@@ -16,6 +16,7 @@ from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, UsageError
 
 NullsPlace = Literal["first", "last"]
+_WAY_OUT = "give texts, bytes, numbers, bools, dates or time spans"
 _OFFSETS = "give offsets of int32 or int64, one more than there are texts"
 
 
@@ -56,7 +57,7 @@ class ColumnArray:
         same_side(list(found.values()))
         values, offsets = found["values"], found.get("offsets")
         if offsets is None and (values.dtype.names or values.dtype.kind not in "biufmMSV"):
-            raise UsageError(f"values of {values.dtype} are not a column", way_out="make one by ColumnArray.of")
+            raise UsageError(f"values of {values.dtype} are not a column", way_out=_WAY_OUT)
         if offsets is not None and (values.dtype != np.uint8 or offsets.dtype not in (np.int32, np.int64)):
             what = f"values of {values.dtype} and offsets of {offsets.dtype} are not texts"
             raise UsageError(what, way_out=f"give bytes as uint8; {_OFFSETS}")
@@ -72,8 +73,8 @@ class ColumnArray:
         """The column of an object, on its side.
 
         given: what offers Arrow's C interface for the memory of a GPU (`__arrow_c_device_array__`, or a Series of
-        cuDF); an array or Series of pyarrow, polars or pandas, for which pyarrow is needed; a list of texts, bytes and
-        None; an array that `merge` takes. nulls: see ColumnArray.nulls. Raises UsageError for anything else.
+        cuDF); an array or Series of pyarrow, polars or pandas, for which pyarrow is needed; a list of texts, bytes or
+        numbers, and None; an array that `merge` takes. nulls: see ColumnArray.nulls. Raises UsageError for others.
         """
         if isinstance(given, ColumnArray):
             return cls(given.values, given.offsets, given.valid, nulls or given.nulls, given.binary)
@@ -87,6 +88,8 @@ class ColumnArray:
             plain = plain.tolist()
         if isinstance(plain, list | tuple) and all(isinstance(one, str | bytes | None) for one in plain):
             return cls(*_of_texts(plain)[:3], nulls, any(isinstance(one, bytes) for one in plain))
+        if isinstance(plain, list | tuple) and any(one is None for one in plain):
+            return _of_numbers(plain, nulls)
         return cls(as_array(plain), nulls=nulls)
 
     def __len__(self) -> int:
@@ -150,6 +153,17 @@ class ColumnArray:
         if host.valid is None:
             return found
         return [one if is_valid else None for one, is_valid in zip(found, host.valid.tolist(), strict=True)]
+
+
+def _of_numbers(listed: Sequence[Any], nulls: NullsPlace | None) -> ColumnArray:
+    """The column of numbers and None."""
+    valid = np.array([one is not None for one in listed], np.bool_)
+    found = as_array([one for one in listed if one is not None])
+    if found.ndim != 1 or found.dtype.kind not in "biufmM":
+        raise UsageError(f"a list of {found.dtype} and None is not a column", way_out=_WAY_OUT)
+    values = np.zeros(len(listed), found.dtype)
+    values[valid] = found
+    return ColumnArray(values, None, valid, nulls)
 
 
 def as_column(given: Any) -> Any:

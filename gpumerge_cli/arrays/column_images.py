@@ -14,6 +14,7 @@ import numpy as np
 
 from gpumerge_cli.arrays.column_array import ColumnArray
 from gpumerge_cli.arrays.column_texts import taken_of_columns
+from gpumerge_cli.arrays.column_values import text_column_images
 from gpumerge_cli.arrays.column_words import column_words
 from gpumerge_cli.arrays.columns import NamedColumns, as_columns
 from gpumerge_cli.arrays.exact_casts import cast_exactly
@@ -36,26 +37,30 @@ class ImagedItems:
     """For each array of the call a ColumnArray, or NamedColumns with the same names."""
     keys: Sequence[tuple[str, bool]]
     """The name of each key among NamedColumns, the first one first, and whether it descends; "" for a ColumnArray."""
+    text: Any
+    """The kind of values that the texts of the only key are read as; None for their bytes. See merge."""
     threads: int
     """Threads of the host that make images in its memory."""
 
     @classmethod
-    def of(cls, given: Sequence[Any], key: Any, descending: bool, threads: int | None) -> ImagedItems:
+    def of(cls, given: Sequence[Any], key: Any, descending: bool, text: Any, threads: int | None) -> ImagedItems:
         """The items of a call. Raises UsageError for arrays that differ.
 
-        given: at least one is a ColumnArray or NamedColumns. key, descending, threads: see merge.
+        given: at least one is a ColumnArray or NamedColumns. key, descending, text, threads: see merge.
         """
         several = [isinstance(each, NamedColumns) for each in given]
         if any(several) and not all(several):
             raise UsageError("a dict of columns beside other arrays", way_out="give all arrays as such dicts")
         if all(several):
-            found = cls(given, _named_keys(given, key, descending), threads or cores())
+            found = cls(given, _named_keys(given, key, descending), text, threads or cores())
         elif key is not None:
             raise UsageError(
                 "a column has no fields, so it takes no key", way_out="leave key out, or give a dict of columns"
             )
         else:
-            found = cls([_as_column(each) for each in given], [("", descending)], threads or cores())
+            found = cls([_as_column(each) for each in given], [("", descending)], text, threads or cores())
+        if text is not None and len(found.keys) > 1:
+            raise UsageError("text: several keys are not read as values", way_out="give the name of one column")
         same_side([each.values for each in found._key_columns()])
         for name, _ in found.keys:
             _check_alike(found._columns(found.given, name), name)
@@ -79,6 +84,10 @@ class ImagedItems:
         """
         every = [*self.given, *others]
         with self._current() as (xp, backend):
+            if self.text is not None:
+                [(name, descending)] = self.keys
+                found = text_column_images(self._columns(every, name), self.text, descending, self.threads)
+                return [xp.asarray(each) for each in found]
             words: list[list[Any]] = [[] for _ in every]
             for name, descending in self.keys:
                 columns = self._columns(every, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ from gpumerge_cli.arrays.plain_items import taken_items
 
 Texts = tuple[Any, Any]
 """(bytes, starts): text i lies in bytes[starts[i]:starts[i + 1]]. uint8, int64, contiguous; starts do not descend."""
+
+_PIECE = 1 << 22
+"""Bytes of texts that the host gathers at a time."""
 
 
 def checked_starts(xp: Any, column: ColumnArray, number: int) -> Any:
@@ -64,7 +67,22 @@ def _taken_texts(xp: Any, backend: Any, columns: Sequence[ColumnArray], position
     offsets[1:] = xp.cumsum(lengths[positions])
     if xp is not np:
         return backend.strings().gathered(joined, positions, offsets), offsets
-    shifts = joined[1][:-1][positions] - offsets[:-1]
-    places = np.repeat(shifts, lengths[positions])
-    places += np.arange(len(places))
-    return joined[0][places], offsets
+    return _gathered_on_host(joined, positions, offsets), offsets
+
+
+def _gathered_on_host(texts: Texts, positions: Any, offsets: Any) -> Any:
+    """The bytes of the texts at these positions, which begin at `offsets` in the result."""
+    out = np.empty(int(offsets[-1]), np.uint8)
+    begins = texts[1][:-1][positions]
+    # Each byte of a piece needs its place as an integer. A longer text is a piece of its own.
+    edges = np.searchsorted(offsets, np.arange(_PIECE, len(out), _PIECE))
+    edges = np.unique(np.concatenate([[0], edges, np.maximum(edges - 1, 0), [len(positions)]])).tolist()
+    for low, high in pairwise(edges):
+        to = out[offsets[low] : offsets[high]]
+        if high == low + 1:
+            to[:] = texts[0][begins[low] : begins[low] + len(to)]
+        elif len(to):
+            places = np.repeat(begins[low:high] - offsets[low:high], offsets[low + 1 : high + 1] - offsets[low:high])
+            places += np.arange(offsets[low], offsets[high])
+            to[:] = texts[0][places]
+    return out

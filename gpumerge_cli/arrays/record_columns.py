@@ -68,6 +68,8 @@ def as_given_array(given: Any, *, payload: bool = False) -> Any:
     A ColumnArray stays one, as a column on a GPU becomes one that no array holds. A dict of columns becomes records, or
     NamedColumns if such a column is among them.
     """
+    if isinstance(given, np.ndarray) or is_cupy(given):  # looked at first: calls on small arrays are short
+        return given if payload or not is_cupy(given) else native(given)
     if payload:
         column = as_column(given)
         if isinstance(column, ColumnArray):
