@@ -113,6 +113,10 @@ class Costs:
         """Bytes a second that so many cores read and write."""
         return max(self.storage, min(cores, _SATURATED) * self.mapped) if self.maps(cores) else self.storage
 
+    def gpus_fed(self, items: str, cores: int) -> int:
+        """The most GPUs that so many cores can read and write for. items: as of predict."""
+        return math.ceil(self.moving(cores) / min(self.link, float(getattr(self, f"gpu_{items}"))))
+
     def mix(
         self, items: str, nbytes: int, cores: int, *, gpus: int, host: bool = True, sharing: int = 1,
         compiling: float = 0.0,

@@ -68,12 +68,15 @@ def choose(
 ) -> Choice:  # fmt: skip
     """The backends that are fastest together for a merge of `nbytes`, by the cost model, within `choice`.
 
-    choice: "auto", "gpu" or "cpu". devices: numbers of GPUs; () for all GPUs, None if the user named none. threads: the
-    host threads, None for one a core. sharing: see select. Raises DeviceError for a named GPU that is not there.
+    choice: "auto", "gpu" or "cpu"; "auto" takes no more GPUs than the host's cores can feed. devices: numbers of GPUs;
+    () for all GPUs, None if the user named none. threads: the host threads, None for one a core. sharing: see select.
+    Raises DeviceError for a named GPU that is not there.
     """
     numbers = device_numbers(devices) if choice != "cpu" else ()
     known, cores = costs.load_costs(), len(os.sched_getaffinity(0))
     cores = min(threads or cores, cores)
+    if choice == "auto":
+        numbers = numbers[: known.gpus_fed(order.costs_as, cores)]
     predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing)
     if choice not in ("auto", "gpu", "cpu"):
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
@@ -198,6 +201,9 @@ def select_for_sort(
 ) -> Selected:
     """One backend, which may be several GPUs as one, for a whole sort. devices: see choose. The rest: see select."""
     numbers = device_numbers(devices) if choice != "cpu" else (0,)
+    if choice == "auto":
+        fed = costs.load_costs().gpus_fed(f"sorted_{order.costs_as}", len(os.sched_getaffinity(0)))
+        numbers = numbers[:fed]
     found = select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing, sorts=True)
     seconds, _ = _predicted(order, nbytes, sharing=sharing, sorts=True)
     name = found.backend.name

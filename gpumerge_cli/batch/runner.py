@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gpumerge_cli.batch.joblog import Standing
 from gpumerge_cli.batch.spec import BatchJob, Limits, Result
-from gpumerge_cli.dataclass import replace
+from gpumerge_cli.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from gpumerge_cli.results.run import JobReport
@@ -28,6 +28,24 @@ class JobError(Exception):
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The functions that a job calls while it is carried out."""
+
+    check: Callable[[], None]
+    """Raises StoppedError once the batch stops."""
+    advance: Callable[[int, int], None]
+    """Takes the bytes that are done, and all bytes. Raises as `check` does."""
+    say: Callable[[str], None]
+    """Prints a line for the user."""
+
+
+class CarryOut(Protocol):
+    """Does a job in this process, within so many bytes of memory. Raises JobError, or what `caller.check` raises."""
+
+    def __call__(self, job: BatchJob, memory: int, caller: Caller) -> JobReport: ...
 
 
 class Work(Protocol):

@@ -1,4 +1,4 @@
-"""gpumerge batch: the jobs of a file, in one process."""
+"""gpumerge batch: the jobs of a file."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.batch.joblog import JobLog, Standing, standing_of
-from gpumerge_cli.batch.runner import JobError, Runner, StoppedError
+from gpumerge_cli.batch.runner import Caller, CarryOut, JobError, Runner, StoppedError
 from gpumerge_cli.batch.spec import BatchJob, Limits, Result
 from gpumerge_cli.cli.batch_jobs import commands, report_of
 from gpumerge_cli.cli.failures import describe_failure
@@ -92,14 +92,16 @@ class _Batch:
         if options.report is not None:
             self._lines = LineFile(options.report, keep=options.resume, begins='{"job": ', what="report of a batch")
             stack.callback(self._lines.close)
+        limits = options.limits
+        alone = limits.at_once == 1
+        self._threads = limits.threads if alone else max(1, (limits.threads or cores()) // limits.at_once)
+        # Processes are forked ahead of the bar, which has a thread.
+        self._done_by = self._carry_out if alone else _side_by_side(jobs, limits.at_once, self._carry_out, stack)
         self._bar: BatchBar | None = None
         if options.progress and sys.stderr is not None and sys.stderr.isatty():
             from gpumerge_cli.cli.batch_view import batch_bar
 
             self._bar = stack.enter_context(batch_bar(jobs))
-        limits = options.limits
-        alone = limits.at_once == 1
-        self._threads = limits.threads if alone else max(1, (limits.threads or cores()) // limits.at_once)
 
     def earlier(self, job: BatchJob) -> Standing | None:
         entry = None if self._log is None else self._log.entries.get(job.command)
@@ -111,10 +113,15 @@ class _Batch:
             if self._bar is not None:
                 self._bar.advance(job, done, total)
 
+        return self._done_by(job, memory, Caller(check, advance, self._say))
+
+    def _carry_out(self, job: BatchJob, memory: int, caller: Caller) -> JobReport:
+        """See CarryOut."""
         try:
             whole = job.job or commands()[job.operation].parse(job.options, job.inputs)
             limited = _with_limits(whole, memory, self._threads, self._sharing)
-            done = run_job(limited, report=report_of(job.options), progress=Progress(advance), settle=check)
+            progress = Progress(caller.advance)
+            done = run_job(limited, report=report_of(job.options), progress=progress, settle=caller.check)
         except StoppedError:
             raise
         except Exception as error:
@@ -123,7 +130,7 @@ class _Batch:
                 print(shown, end="", file=sys.stderr)
             message, code = describe_failure(error)
             raise JobError(concealed(message), code) from error
-        tell_of_suffix(limited, lambda text: self._say(f"job {job.name}: {text}"))
+        tell_of_suffix(limited, lambda text: caller.say(f"job {job.name}: {text}"))
         return done
 
     def report(self, result: Result) -> None:
@@ -139,6 +146,18 @@ class _Batch:
 
     def _say(self, text: str) -> None:
         (print_message if self._bar is None else self._bar.print_line)(text)
+
+
+def _side_by_side(jobs: Sequence[BatchJob], at_once: int, carry_out: CarryOut, stack: ExitStack) -> CarryOut:
+    """The function that does jobs in processes of their own where it can, else in the thread that calls it."""
+    from gpumerge_cli.cli.batch_processes import Processes, may_fork
+
+    count = min(at_once, len(jobs))
+    if count < 2 or not may_fork(jobs):
+        return carry_out
+    processes = Processes(jobs, count, carry_out)
+    stack.callback(processes.close)
+    return processes.do
 
 
 def _with_limits(job: Job, memory: int, threads: int | None, sharing: int) -> Job:

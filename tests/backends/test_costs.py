@@ -131,6 +131,10 @@ def test_auto_has_all_work_that_help(monkeypatch: pytest.MonkeyPatch) -> None:
     assert huge.why.startswith("both, ")
     assert "a test" in huge.why
     assert [device.name for device in choose("auto", (), lines, 10**11).devices] == ["gpu 0", "gpu 1"]
+    monkeypatch.setattr(costs, "load_costs", lambda: replace(MODEL, link=100e9, gpu_lines=100e9))
+    fed = choose("auto", (), lines, 10**11)  # the host's two cores read and write no more than one GPU merges
+    assert [device.name for device in fed.devices] == ["gpu 0"]
+    assert len(choose("gpu", (), lines, 10**11).devices) == 2
     assert [device.name for device in choose("gpu", (1,), lines, 10).devices] == ["gpu 1"]
     assert choose("gpu", (1,), lines, 10).host is None
     assert choose("cpu", (7,), lines, 10**11).devices == ()
