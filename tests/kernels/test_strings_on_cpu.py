@@ -48,6 +48,9 @@ def cases(rng: np.random.Generator, counts: tuple[int, ...]) -> list[Case]:
                 members = np.flatnonzero(groups == group)
                 for one in members:
                     texts[one] = ahead[group] + (b"12345678" + texts[one] if len(members) > 2 else b"1234567")
+        for one in range(1, count):  # equal neighbours, and groups of equals
+            if groups[one] == groups[one - 1] and (groups[one] % 4 == 1 or rng.random() < 0.3):
+                texts[one] = texts[one - 1]
         order = rng.permutation(count)
         placed = [b""] * count
         for text, to in zip(texts, order, strict=True):
