@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import nullcontext
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -248,18 +247,15 @@ class FakeStrings:
         return _wrapped(words), _wrapped(np.array([min(len(rest), 9) for rest in rests], np.uint8))
 
     @staticmethod
-    def shared_prefixes(texts: Any, some: Any, groups: Any, at: Any, count: int) -> tuple[Any, Any]:
+    def compared(texts: Any, some: Any, pivots: Any, at: Any, most: int) -> Any:
         """See DeviceStrings."""
-        least: list[int | None] = [None] * count
-        found, number = _some_texts(texts, some), _bare(groups).tolist()
-        for (x, y), i, begin in zip(pairwise(found), range(1, len(found)), _bare(at).tolist()[1:], strict=True):
-            if number[i] == number[i - 1] and x != y:
-                assert x[:begin].ljust(begin, b"\0") == y[:begin].ljust(begin, b"\0")
-                shared = max(shared_bytes(x, y) - begin, 0)
-                known = least[number[i]]
-                least[number[i]] = shared if known is None else min(known, shared)
-        equal = np.array([one is None for one in least], np.bool_)
-        return _wrapped(np.array([one or 0 for one in least], np.int64)), _wrapped(equal)
+        codes = []
+        pairs = zip(_some_texts(texts, some), _some_texts(texts, pivots), _bare(at).tolist(), strict=True)
+        for text, pivot, begin in pairs:
+            assert text[:begin] == pivot[:begin]
+            shared = shared_bytes(text[begin:], pivot[begin:])
+            codes.append(most if text == pivot else shared if text < pivot else 2 * most - shared)
+        return _wrapped(np.array(codes, np.int64))
 
     @staticmethod
     def gathered(texts: Any, indices: Any, starts: Any) -> Any:

@@ -18,7 +18,7 @@ from gpumerge_cli.errors import DisorderError, InputError, UsageError
 from tests import needs
 from tests.arrow_exports import CudfSeries, DeviceColumn
 from tests.columns import DTYPES, column_of, drawn_items, items_of, plain_key, raw_items
-from tests.fake_cupy import back, fake_cupy, there
+from tests.fake_cupy import FakeStrings, back, fake_cupy, there
 from tests.fuzz_columns import Put, put_by
 
 __all__ = ["fake_cupy"]
@@ -215,6 +215,20 @@ def test_empty_texts(put: Put, rng: np.random.Generator) -> None:
     found = gpumerge_cli.sort({"text": put(ColumnArray.of(texts)), "at": put(np.arange(900)[::-1].copy())}, key="at")
     assert found["text"].tolist() == texts[::-1]
     assert gpumerge_cli.sort(put(ColumnArray.of([""] * 9))).tolist() == [""] * 9
+
+
+def test_texts_that_begin_others_take_few_rounds(
+    fake_cupy: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Each round would only part the shortest of them from the others, if it looked at the next bytes alone."""
+    texts = [b"a" * length + b"b" * int(rng.integers(0, 2)) for length in rng.permutation(700)]
+    column, rounds = put_by(fake_cupy)(ColumnArray.of(texts)), []
+    compared = FakeStrings.compared
+    monkeypatch.setattr(FakeStrings, "compared", staticmethod(lambda *given: rounds.append(1) or compared(*given)))
+    for descending in (False, True):
+        rounds.clear()
+        assert gpumerge_cli.sort(column, descending=descending).tolist() == sorted(texts, reverse=descending)
+        assert len(rounds) < 60
 
 
 def test_long_texts_are_gathered_in_pieces(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:

@@ -1,9 +1,11 @@
 // Texts one behind the other, as Arrow has strings: the words that order them, the bytes that neighbours share, and their bytes
 // in another order. Text i lies in bytes[starts[i] .. starts[i + 1]). Starts do not descend.
 //
-// Texts are sorted by a word of 8 bytes at a time. Those that are equal so far are a group. The next word of a group is taken
-// behind the bytes that all of its texts share, so that long equal beginnings cost one walk.
-// Source: the multikey sort of Bentley and Sedgewick, Fast Algorithms for Sorting and Searching Strings, 1997, by words.
+// Texts are sorted by a word of 8 bytes at a time. Those that are equal so far are a group. Each text of a group is compared with
+// one of them, the pivot: how many bytes both share says the order of all but those that share as many, whose next word is taken
+// behind these bytes. So long equal beginnings cost one walk, and a group breaks into pieces of about half its size or less.
+// Source: Bentley and Sedgewick, Fast Algorithms for Sorting and Searching Strings, 1997, by words; Ng and Kakehi, Merging String
+// Sequences by Longest Common Prefixes, 2008, for the order that shared bytes say.
 #include "sizes.cuh"
 #include "warp.cuh"
 
@@ -62,22 +64,22 @@ __device__ __forceinline__ long long bytes_shared(Rest x, Rest y, int lane)
     return most;
 }
 
-// least[g] becomes the least number of bytes that neighbours of group g share from at[i] on, if it was more. Pairs of equal texts
-// do not count. groups[i]: the number of the group of text texts[i]; groups lie one behind the other, and at[i] is the same in a
-// group, whose texts share all bytes ahead of it. Any grid: warps stride over the texts.
-extern "C" __global__ void __launch_bounds__(STRINGS_THREADS) shared_prefixes(
-    const unsigned char* bytes, const long long* starts, const long long* texts, const long long* groups, const long long* at,
-    long long count, Word* least)
+// codes[i] becomes an integer that orders texts[i] as far as its comparison with the text pivots[i] says: the number of bytes from
+// at[i] on that both share if it goes before, `most` if they are equal, else 2 * most less that number. Both share all bytes ahead
+// of at[i], and `most` is larger than all texts. Any grid: warps stride over the texts.
+extern "C" __global__ void __launch_bounds__(STRINGS_THREADS) compare_with_pivots(
+    const unsigned char* bytes, const long long* starts, const long long* texts, const long long* pivots, const long long* at,
+    long long count, long long most, long long* codes)
 {
     const int lane = static_cast<int>(threadIdx.x) % WARP;
     const long long first = (static_cast<long long>(blockIdx.x) * STRINGS_THREADS + threadIdx.x) / WARP;
     const long long warps = static_cast<long long>(gridDim.x) * (STRINGS_THREADS / WARP);
-    for (long long i = 1 + first; i < count; i += warps) {
-        if (groups[i] != groups[i - 1]) continue;
-        const long long x = texts[i - 1], y = texts[i];
-        const long long shared = bytes_shared(rest_of(bytes, starts, x, at[i]), rest_of(bytes, starts, y, at[i]), lane);
-        const long long length = starts[x + 1] - starts[x];
-        const bool are_equal = length == starts[y + 1] - starts[y] && shared >= length - at[i];
-        if (lane == 0 && !are_equal) atomicMin(&least[groups[i]], static_cast<Word>(shared));
+    for (long long i = first; i < count; i += warps) {
+        const Rest text = rest_of(bytes, starts, texts[i], at[i]), pivot = rest_of(bytes, starts, pivots[i], at[i]);
+        const long long shared = texts[i] == pivots[i] ? text.count : bytes_shared(text, pivot, lane);
+        const bool has_next = shared < text.count && shared < pivot.count;
+        const bool is_less = has_next ? text.bytes[shared] < pivot.bytes[shared] : text.count < pivot.count;
+        const bool is_equal = !has_next && text.count == pivot.count;
+        if (lane == 0) codes[i] = is_equal ? most : is_less ? shared : 2 * most - shared;
     }
 }

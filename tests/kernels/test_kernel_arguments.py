@@ -100,7 +100,7 @@ def others() -> Iterator[Iterable[Step]]:
     yield found.sample_step(0, FEW), found.select_step(5, SOME, 3, (0, FEW), 0)
     strings, keys = DeviceStrings(kernels(Order.lines())), _Keys()
     yield strings.words_step((keys, keys), (keys, keys), (keys, keys))
-    yield strings.prefixes_step((keys, keys), (keys, keys, keys), keys)
+    yield strings.compare_step((keys, keys), (keys, keys, keys), SOME, keys)
     for order in (Order.lines(), Order.records(100, 0, 10)):
         yield TextKernels(kernels(order)).steps(10**6, room)
 

@@ -1,4 +1,4 @@
-"""strings.cu, run on the CPU under sanitizers, blocks at the same time: words of texts, and bytes that they share."""
+"""strings.cu, run on the CPU under sanitizers, blocks at the same time: words of texts, and comparisons with pivots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from gpumerge_cli.order.kinds import KeyOrder
 from tests.columns import drawn_texts, shared_bytes
 
 THREADS = 64
-_ALL = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -28,43 +27,35 @@ class StringKernels(Variant):
 VARIANT = StringKernels(KeyOrder("int", 4))
 
 
-def shared(x: bytes, y: bytes, at: int) -> int:
-    """The bytes that two texts share from `at` on; _ALL for equal texts."""
-    return _ALL if x == y else shared_bytes(x[at:], y[at:])
+def code(text: bytes, pivot: bytes, at: int, most: int) -> int:
+    """See strings.cu."""
+    shared = shared_bytes(text[at:], pivot[at:])
+    return most if text == pivot else shared if text < pivot else 2 * most - shared
 
 
 def cases(rng: np.random.Generator, counts: tuple[int, ...]) -> list[Case]:
-    """Groups of texts that share the bytes ahead of where the search begins, or have ended ahead of it."""
+    """Texts and pivots that share some bytes, ahead of which a search begins, or all of them."""
     found = []
     for count in counts:
-        groups = np.sort(rng.integers(0, max(count // 4, 1), count))
-        groups = np.unique(groups, return_inverse=True)[1].astype(np.int64)
-        kinds = int(groups[-1]) + 1
-        ahead = [bytes(rng.integers(0, 4, int(rng.choice([0, 3, 8, 150])), np.uint8)) for _ in range(kinds)]
+        ahead = [bytes(rng.integers(0, 4, int(rng.choice([0, 3, 8, 150])), np.uint8)) for _ in range(1 + count // 4)]
+        groups = np.sort(rng.integers(0, len(ahead), count))
         texts = [ahead[group] + text for group, text in zip(groups, drawn_texts(rng, count), strict=True)]
-        at = np.array([len(ahead[group]) + 8 * int(group % 3 == 2) for group in groups])
-        for group in range(kinds):  # a group that looks behind eight bytes shares these
-            if group % 3 == 2:
-                members = np.flatnonzero(groups == group)
-                for one in members:
-                    texts[one] = ahead[group] + (b"12345678" + texts[one] if len(members) > 2 else b"1234567")
-        for one in range(1, count):  # equal neighbours, and groups of equals
-            if groups[one] == groups[one - 1] and (groups[one] % 4 == 1 or rng.random() < 0.3):
-                texts[one] = texts[one - 1]
-        order = rng.permutation(count)
+        for one in range(1, count):  # equal neighbours, and beginnings of others
+            if groups[one] == groups[one - 1] and rng.random() < 0.4:
+                texts[one] = texts[one - 1] + b"\0" * int(rng.integers(0, 3))
+        first = np.searchsorted(groups, groups)
+        order, at = rng.permutation(count), np.array([len(ahead[group]) for group in groups])
+        pivots = np.array([int(rng.integers(first[one], one + 1)) for one in range(count)])
         placed = [b""] * count
         for text, to in zip(texts, order, strict=True):
             placed[to] = text
         edges = [*accumulate(map(len, placed), initial=0)]
-        told = np.concatenate([edges, order, groups, at]).astype(np.int64).tobytes()
+        told = np.concatenate([edges, order, order[pivots], at]).astype(np.int64).tobytes()
         rests = [text[begin:] for text, begin in zip(texts, at, strict=True)]
         words = np.array([int.from_bytes(rest[:8].ljust(8, b"\0"), "big") for rest in rests], np.uint64).tobytes()
-        left = bytes(min(len(rest), 9) for rest in rests)
-        least = [_ALL] * kinds
-        for i in range(1, count):
-            if groups[i] == groups[i - 1]:
-                least[groups[i]] = min(least[groups[i]], shared(texts[i - 1], texts[i], int(at[i])))
-        for expected, tile in ((words + left, 0), (np.array(least, np.uint64).tobytes(), kinds)):
+        left, most = bytes(min(len(rest), 9) for rest in rests), max(map(len, texts)) + 1
+        codes = [code(text, texts[pivot], begin, most) for text, pivot, begin in zip(texts, pivots, at, strict=True)]
+        for expected, tile in ((words + left, 0), (np.array(codes, np.int64).tobytes(), most)):
             found.append(
                 Case(
                     0, "sort", b"".join(placed), told, expected, count, count, tile=tile,
@@ -76,7 +67,7 @@ def cases(rng: np.random.Generator, counts: tuple[int, ...]) -> list[Case]:
 
 
 @pytest.mark.parametrize("sanitizer", ["address", pytest.param("thread", marks=pytest.mark.thorough)])
-def test_words_and_shared_bytes(
+def test_words_and_comparisons(
     sanitizer: str, tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generator
 ) -> None:
     program = Program([VARIANT], sanitizer, tmp_path_factory.mktemp("strings"))

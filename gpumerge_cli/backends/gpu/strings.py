@@ -17,9 +17,6 @@ _FILE = "strings.cu"
 _THREADS = kernel_size("STRINGS_THREADS")
 _WARP = kernel_size("WARP")
 _BLOCKS = 16  # for each multiprocessor
-_NONE = (1 << 64) - 1
-"""In place of the bytes that a group shares, if its texts are equal."""
-
 
 DeviceTexts = tuple[Any, Any]
 """(bytes, starts) on the current device: text i lies in bytes[starts[i]:starts[i + 1]]. uint8 and int64, contiguous;
@@ -32,7 +29,7 @@ class DeviceStrings:
     def __init__(self, kernels: Kernels) -> None:
         self._most_blocks = _BLOCKS * kernels.limits.multiprocessors
         self._words = kernels.ready("text_words", _THREADS, file=_FILE)
-        self._prefixes = kernels.ready("shared_prefixes", _THREADS, file=_FILE)
+        self._compare = kernels.ready("compare_with_pivots", _THREADS, file=_FILE)
         self._lines = TextKernels(kernels)
 
     def words(self, texts: DeviceTexts, some: Any, at: Any) -> tuple[Any, Any]:
@@ -52,23 +49,22 @@ class DeviceStrings:
         addresses = [each.data.ptr for each in (*texts, numbers, at)]
         yield self._words, blocks, [*addresses, len(numbers), *(each.data.ptr for each in found)], False
 
-    def shared_prefixes(self, texts: DeviceTexts, some: Any, groups: Any, at: Any, count: int) -> tuple[Any, Any]:
-        """(the bytes from `at` on that all texts of a group share, int64; whether all are equal) for each group.
+    def compared(self, texts: DeviceTexts, some: Any, pivots: Any, at: Any, most: int) -> Any:
+        """Integers that order some texts as far as a comparison of each with its pivot says, int64: see strings.cu.
 
-        some, groups, at: int64, of one length: texts that lie together with those of their group, the number of this
-        group, and the bytes that its texts are known to share. count: the number of groups.
+        some, pivots, at: int64, of one length: texts, and the bytes that they are known to share. most: more than the
+        bytes of any text.
         """
-        least = cupy.full(count, _NONE, cupy.uint64)
+        codes = cupy.empty(len(some), cupy.int64)
         if len(some):
-            queue(self.prefixes_step(texts, (some, groups, at), least), current_stream())
-        are_equal = least == cupy.uint64(_NONE)
-        return cupy.where(are_equal, 0, least).astype(cupy.int64), are_equal
+            queue(self.compare_step(texts, (some, pivots, at), most, codes), current_stream())
+        return codes
 
-    def prefixes_step(self, texts: DeviceTexts, some: tuple[Any, Any, Any], least: Any) -> Iterator[Step]:
-        """See shared_prefixes. some: with their groups and `at`. least: uint64, all ones."""
+    def compare_step(self, texts: DeviceTexts, some: tuple[Any, Any, Any], most: int, codes: Any) -> Iterator[Step]:
+        """See compared. some: with their pivots and `at`. codes: the array for the result."""
         blocks = min(-(-len(some[0]) * _WARP // _THREADS), self._most_blocks)
         addresses = [each.data.ptr for each in (*texts, *some)]
-        yield self._prefixes, blocks, [*addresses, len(some[0]), least.data.ptr], False
+        yield self._compare, blocks, [*addresses, len(some[0]), most, codes.data.ptr], False
 
     def gathered(self, texts: DeviceTexts, indices: Any, starts: Any) -> Any:
         """The bytes of the texts of these indices, one behind the other, uint8. Waits for their number.
