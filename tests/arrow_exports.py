@@ -59,8 +59,8 @@ class DeviceColumn:
 class CudfSeries:
     """A Series as far as cuDF's is read. Its columns of texts offer no array."""
 
-    def __init__(self, column: DeviceColumn) -> None:
-        self._column = column
+    def __init__(self, column: DeviceColumn, dtype: Any = None) -> None:
+        self._column, self.dtype = column, dtype
 
     @property
     def __cuda_array_interface__(self) -> Any:

@@ -275,6 +275,12 @@ def test_columns_of_arrow_on_a_gpu(place: str, request: pytest.FixtureRequest) -
         for array in (pa.array(["a"]).dictionary_encode(), pa.array([[1]]), pa.array([None])):
             with pytest.raises(UsageError, match=r"is a dictionary; decode|are no keys; give a column of texts"):
                 gpumerge_cli.sort(made(DeviceColumn(cupy, array)))
+    categories = type("CategoricalDtype", (), {})()
+    with pytest.raises(UsageError, match="CudfSeries holds categories; give their texts"):
+        gpumerge_cli.sort(CudfSeries(DeviceColumn(cupy, pa.array([0, 1])), categories))
+    frame = type("Frame", (CudfSeries,), {"columns": ["a"]})
+    with pytest.raises(UsageError, match="Frame is a table; give one of its columns"):
+        gpumerge_cli.sort(frame(DeviceColumn(cupy, pa.array([0, 1]))))
     with pytest.raises(UsageError, match="lies on a device of Arrow's type 8, which no backend reaches"):
         gpumerge_cli.sort(DeviceColumn(cupy, pa.array(["a"]), device_type=8))
 

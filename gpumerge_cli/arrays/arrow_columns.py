@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpumerge_cli.arrays.interchange import name_of
+from gpumerge_cli.arrays.interchange import is_table, name_of
 from gpumerge_cli.errors import DeviceError, UsageError
 
 _CPU, _OF_CUDA = 1, (2, 3, 13)
@@ -65,6 +65,8 @@ class _Schema(ctypes.Structure):
 def offers_device_column(given: Any) -> bool:
     """Whether an object offers a column in the memory of a GPU by Arrow's interface, and no array of NumPy."""
     kind = type(given)
+    if is_table(given):
+        return False
     if hasattr(kind, "to_pylibcudf"):
         return True
     return hasattr(kind, "__arrow_c_device_array__") and not hasattr(kind, "__array__") and _device_type(given) != _CPU
@@ -76,6 +78,8 @@ def device_column(given: Any) -> ArrowColumn:
     Raises UsageError for columns of other types, DeviceError if CuPy is missing. Work on the column waits, on the
     device, until its owner has made it.
     """
+    if type(getattr(given, "dtype", None)).__name__ == "CategoricalDtype":  # cuDF would give their codes alone
+        raise UsageError(f"{name_of(given)} holds categories", way_out="give their texts, as series.astype(str)")
     exported = given.to_pylibcudf() if hasattr(type(given), "to_pylibcudf") else given
     exported = exported[0] if isinstance(exported, tuple) else exported  # a Series of cuDF gives metadata, too
     capsules = exported.__arrow_c_device_array__()

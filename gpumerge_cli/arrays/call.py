@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpumerge_cli.arrays.column_array import ColumnArray
-from gpumerge_cli.arrays.columns import NamedColumns
+from gpumerge_cli.arrays.columns import COLUMN_KINDS
 from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS, as_arrays
 from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.key_parts import ArrayKey
@@ -148,10 +147,11 @@ class Call:
 
 def _imaged(given: Sequence[Any], options: CallOptions) -> ImagedItems | DeviceTextItems | None:
     """The items of a call that are compared by images made ahead; None for arrays of keys."""
-    if any(isinstance(each, ColumnArray | NamedColumns) for each in given):
-        from gpumerge_cli.arrays.column_images import ImagedItems
+    for each in given:
+        if isinstance(each, COLUMN_KINDS):
+            from gpumerge_cli.arrays.column_images import ImagedItems
 
-        return ImagedItems.of(given, options.key, options.descending, options.text, options.threads)
+            return ImagedItems.of(given, options.key, options.descending, options.text, options.threads)
     if options.text is None or not is_cupy(given[0]):
         return None
     from gpumerge_cli.arrays.device_text_items import DeviceTextItems

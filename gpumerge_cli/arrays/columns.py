@@ -36,3 +36,7 @@ def as_columns(columns: Mapping[str, Any]) -> NamedColumns:
         raise UsageError(f"columns of different lengths: {lengths}", way_out="give an item of each for each record")
     same_side([each.values if isinstance(each, ColumnArray) else each for each in columns.values()])
     return NamedColumns(columns)
+
+
+COLUMN_KINDS = (ColumnArray, NamedColumns)
+"""Made once: calls on small arrays are short."""

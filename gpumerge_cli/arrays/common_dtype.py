@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.column_array import ColumnArray
-from gpumerge_cli.arrays.columns import NamedColumns
+from gpumerge_cli.arrays.columns import COLUMN_KINDS
 from gpumerge_cli.arrays.exact_casts import cast_exactly
 from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.options import in_native_order
@@ -30,8 +29,9 @@ def as_arrays(given: Sequence[Any], *, payload: bool = False, empty: str = "") -
     of the lists where all of `given` are empty lists; by default NumPy's.
     """
     found = [as_given_array(each, payload=payload) for each in given]
-    if any(isinstance(each, ColumnArray | NamedColumns) for each in found):
-        return found
+    for each in found:
+        if isinstance(each, COLUMN_KINDS):
+            return found
     if empty and all(isinstance(each, _LISTS) and array.size == 0 for each, array in zip(given, found, strict=True)):
         return [array.astype(empty) for array in found]
     for each in given:
