@@ -101,7 +101,7 @@ def asof_join(
         raise UsageError("asof_join: a null is near to nothing", way_out="drop or fill nulls first")
     limit = limit_of(tolerance, call.keys.dtype if call.imaged is None else _TEXTS, direction)
     request = AsofRequest(direction, limit, groups, check)
-    return run_call(given, options, lambda on: on.asof_join(request), usual=None)
+    return run_call(given, options, lambda on: on.asof_join(request))
 
 
 def _groups(by: Any, sides: Sequence[Any]) -> tuple[Any, Any]:
