@@ -25,6 +25,7 @@ constexpr int COUNTING_THREADS = 512;  // count_digits.cu
 constexpr int SELECTING_THREADS = 256;  // select.cu
 constexpr int GROUPING_THREADS = 256;   // groups.cu
 constexpr int RANKING_THREADS = 256;    // ranks.cu
+constexpr int STRINGS_THREADS = 256;    // strings.cu
 
 // partition.cu, for two runs and for more: threads of a block, and edges from one mark to the next.
 constexpr int PARTITION_THREADS_OF_TWO = 64;

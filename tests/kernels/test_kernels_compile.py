@@ -85,6 +85,7 @@ def test_searches_in_arrays(order: Order, architecture: int) -> None:
 @pytest.mark.parametrize("architecture", SOME)
 def test_text_on_every_architecture(architecture: int) -> None:
     compile_for(architecture, "text.cu", compiler_options(text_macros()))
+    compile_for(architecture, "strings.cu", compiler_options(()))
 
 
 @pytest.mark.thorough
