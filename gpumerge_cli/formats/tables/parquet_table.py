@@ -270,6 +270,8 @@ class ParquetTable(Table):
             leaf = self._leaf([field.name])
             if leaf is None or not (pa.types.is_string(field.type) or pa.types.is_binary(field.type)):
                 continue
+            if field.name in self.plain_columns:
+                continue
             chunks = [self._chunks(group, leaf) for group in range(len(self._groups))]
             if self.schema.get_field_index(field.name) == number and _have_short_dictionaries(chunks):
                 found.append(field.name)
@@ -288,7 +290,7 @@ class ParquetTable(Table):
     def with_plain(self, columns: Collection[str]) -> ParquetTable:
         """See Table."""
         made = copy(self)
-        for name in ("_sizes", "_held_dictionaries", "_metadata_as_read"):
+        for name in ("_sizes", "_dictionaries", "_held_dictionaries", "_metadata_as_read"):
             made.__dict__.pop(name, None)
         made._bytes_of_rows = {}
         made.__dict__["plain_columns"] = self.plain_columns.union(columns)
