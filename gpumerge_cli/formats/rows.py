@@ -100,7 +100,7 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
         from gpumerge_cli.formats.tables.memory import keep_freed_memory
-        from gpumerge_cli.formats.tables.ranks import with_ranks
+        from gpumerge_cli.formats.tables.ranking import ranked_key, with_ranks
         from gpumerge_cli.formats.tables.references import check_rows
         from gpumerge_cli.formats.tables.sources import with_sources
         from gpumerge_cli.formats.tables.stated import keys_of_job
@@ -135,7 +135,7 @@ class RowFormat(Format):
             tables, ranks = with_ranks(tables, keys, layout.purpose.memory)
             for source, table in zip(opened, tables, strict=True):
                 source.table = table
-        compared = keys if ranks is None else [ranks.key(key) for key in keys]
+        compared = [ranked_key(key, ranks) for key in keys]
         form = Form.of(compared, [any(table.may_have_nulls(key.path) for table in tables) for key in compared])
         count, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
         rows = rows_of_group(count, nbytes, len(tables[0].schema), layout.purpose)

@@ -31,7 +31,7 @@ def table_of(batches: Sequence[Any], schema: pa.Schema) -> Any:
         if any(chunk.type != chunks[0].type for chunk in chunks):
             chunks = [_plain(chunk) for chunk in chunks]
         elif pa.types.is_dictionary(chunks[0].type) and len({_address(chunk.dictionary) for chunk in chunks}) > 1:
-            chunks = [shortened(chunk) for chunk in chunks]
+            chunks = [without_unused(chunk) for chunk in chunks]
         columns.append(pa.chunked_array(chunks))
     return _table([_unified(*pair) for pair in zip(columns, schema, strict=True)], schema, batches)
 
@@ -100,7 +100,7 @@ def bytes_in_memory(rows: Any) -> int:
     return found
 
 
-def shortened(column: Any) -> Any:
+def without_unused(column: Any) -> Any:
     """A DictionaryArray or ChunkedArray of one, whose dictionary has no values that no row has if it is large.
 
     The others stay in their order. Chunks have one dictionary, and stay one by one if it stays.
@@ -109,7 +109,7 @@ def shortened(column: Any) -> Any:
         if not column.num_chunks or not _is_large(column.chunk(0).dictionary, len(column)):
             return column
         whole = column.combine_chunks()
-        made = shortened(whole)
+        made = without_unused(whole)
         return column if made is whole else pa.chunked_array([made], column.type)
     dictionary = column.dictionary
     if not _is_large(dictionary, len(column)):
@@ -126,11 +126,11 @@ def shortened(column: Any) -> Any:
     return pa.DictionaryArray.from_arrays(indices, values, ordered=column.type.ordered)
 
 
-def shortened_rows(rows: pa.Table) -> pa.Table:
-    """A table whose columns that are dictionaries are `shortened`."""
+def rows_without_unused(rows: pa.Table) -> pa.Table:
+    """A table whose columns that are dictionaries are `without_unused`."""
     for number, column in enumerate(rows.columns):
         if pa.types.is_dictionary(column.type):
-            made = shortened(column)
+            made = without_unused(column)
             if made is not column:
                 rows = rows.set_column(number, rows.schema.field(number), made)
     return rows

@@ -21,7 +21,6 @@ from gpumerge_cli.formats.tables.dictionaries import table_of
 from gpumerge_cli.formats.tables.interleaving import RowStretch, interleaved
 from gpumerge_cli.formats.tables.kept_memory import KeptMemory
 from gpumerge_cli.formats.tables.numbered import NumberColumns
-from gpumerge_cli.formats.tables.ranks import Ranks
 from gpumerge_cli.formats.tables.references import (
     END,
     WHOLE,
@@ -33,6 +32,7 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.spooled import Keep
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
+from gpumerge_cli.formats.tables.value_ranks import ValueRanks
 from gpumerge_cli.native.row_gather import row_ranges
 
 _FEW = 1 << 16
@@ -102,8 +102,8 @@ class Gather:
     tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
     rows of a group of an output. piece_rows: see there. memory: bytes that decoded rows may take. item_bytes: of an
     item, 0 for lines. settings: those of the output that the inputs give.
-    large_bytes: see there. key: the column that need not be read; None
-    for none. keep: see KeptMemory. unasked: for each table, see Cursor. ranks: those that tables have in place of values.
+    large_bytes: see there. key: the column that need not be read; None for none. keep: see KeptMemory. unasked: for
+    each table, see Cursor. ranks: those that tables have in place of values.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Gather:
         key: StatedKey | None = None,
         keep: Keep | None = None,
         unasked: Sequence[frozenset[int]] | None = None,
-        ranks: Ranks | None = None,
+        ranks: ValueRanks | None = None,
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
@@ -174,7 +174,7 @@ class Gather:
         item_bytes: int,
         key: StatedKey | None,
         unasked: Sequence[frozenset[int]] | None = None,
-        ranks: Ranks | None = None,
+        ranks: ValueRanks | None = None,
     ) -> Gather:
         rows = self.group_rows, self.piece_rows
         made = Gather(

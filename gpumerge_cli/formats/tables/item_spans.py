@@ -45,7 +45,8 @@ def write_spans(
 ) -> int:
     """Write the items of spans of table `number` to an empty file, and return their number. Raises InputError.
 
-    form: of items of `item_bytes`, which is not 0. rows: the most that are decoded at once. progress: called with the rows done so far.
+    form: of items of `item_bytes`, which is not 0. rows: the most that are decoded at once. progress: called with the
+    rows done so far.
     """
     lock = threading.Lock()
     done = 0

@@ -11,13 +11,12 @@ import pyarrow.parquet as pq
 
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS
-from gpumerge_cli.formats.tables.dictionaries import check_index_types, shortened_rows
+from gpumerge_cli.formats.tables.dictionaries import check_index_types, rows_without_unused
 from gpumerge_cli.formats.tables.parquet_annotations import annotated
 from gpumerge_cli.formats.tables.parquet_columns import has_integer_decimals, is_int96, shape_of, stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import (
     MAGIC,
     GroupFacts,
-    ParquetFooter,
     RowGroup,
     SortingColumn,
 )  # fmt: skip
@@ -68,7 +67,7 @@ class ParquetWriter(CopyingWriter):
     def encoded(self, rows: pa.Table) -> RowGroup:
         """See TableWriter. Raises InputError for a dictionary whose indices cannot count its values."""
         check_index_types(rows, self._schema)
-        rows = shortened_rows(rows)
+        rows = rows_without_unused(rows)
         pairs = [pair for pair in zip(rows.schema, self._schema, strict=True) if pair[0].type != pair[1].type]
         dictionaries = {own.name: rows.column(own.name) for own, _ in pairs if pa.types.is_dictionary(own.type)}
         (group,) = split(self._file(rows, dictionaries))[1]

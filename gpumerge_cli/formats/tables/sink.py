@@ -15,7 +15,7 @@ from gpumerge_cli.formats.tables.dictionaries import (
     bytes_in_memory,
     dictionary_bytes,
     one_table,
-    shortened_rows,
+    rows_without_unused,
     table_of,
     without_dictionaries,
 )  # fmt: skip
@@ -247,7 +247,7 @@ class RowSink(GroupSink):
 
     def _part(self, rows: Any, *, whole: bool) -> RowPart:
         if not whole:
-            rows = shortened_rows(without_dictionaries(rows, self._gather.output_schema))
+            rows = rows_without_unused(without_dictionaries(rows, self._gather.output_schema))
         if self._checks_utf8:
             check_utf8(rows, self._gather.inputs)
         return (self._writer.encoded(rows) if whole else rows), whole

@@ -13,7 +13,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.tables.dictionaries import shortened_rows, table_of
+from gpumerge_cli.formats.tables.dictionaries import rows_without_unused, table_of
 from gpumerge_cli.formats.tables.table import Table, arrow_errors, reading
 
 Keep = Callable[[Callable[[IO[bytes]], None]], SeekableInput]
@@ -85,7 +85,7 @@ def _batches_of(batches: Iterator[Any], rows: int, schema: pa.Schema) -> Iterato
 def _joined(held: Sequence[Any], schema: pa.Schema) -> Any:
     """The rows of batches as one, whose dictionaries have no more values than rows."""
     whole = table_of(held, schema).combine_chunks()
-    columns = [column.chunk(0) for column in shortened_rows(whole).columns]
+    columns = [column.chunk(0) for column in rows_without_unused(whole).columns]
     return pa.RecordBatch.from_arrays(columns, schema=whole.schema)
 
 
