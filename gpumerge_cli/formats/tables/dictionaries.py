@@ -31,7 +31,7 @@ def table_of(batches: Sequence[Any], schema: pa.Schema) -> Any:
         if any(chunk.type != chunks[0].type for chunk in chunks):
             chunks = [_plain(chunk) for chunk in chunks]
         elif pa.types.is_dictionary(chunks[0].type) and len({_address(chunk.dictionary) for chunk in chunks}) > 1:
-            chunks = [without_unused(chunk) for chunk in chunks]
+            chunks = [_with_null_indices(without_unused(chunk)) for chunk in chunks]
         columns.append(pa.chunked_array(chunks))
     return _table([_unified(*pair) for pair in zip(columns, schema, strict=True)], schema, batches)
 
@@ -127,13 +127,27 @@ def without_unused(column: Any) -> Any:
 
 
 def rows_without_unused(rows: pa.Table) -> pa.Table:
-    """A table whose columns that are dictionaries are `without_unused`."""
+    """A table whose columns that are dictionaries are `without_unused`. Nulls are those of rows."""
     for number, column in enumerate(rows.columns):
         if pa.types.is_dictionary(column.type):
             made = without_unused(column)
+            if any(chunk.dictionary.null_count for chunk in made.chunks):
+                made = pa.chunked_array([_with_null_indices(chunk) for chunk in made.chunks])
             if made is not column:
                 rows = rows.set_column(number, rows.schema.field(number), made)
     return rows
+
+
+def _with_null_indices(column: Any) -> Any:
+    """A DictionaryArray whose dictionary has no null, with which Arrow unifies none."""
+    dictionary = column.dictionary
+    if not dictionary.null_count:
+        return column
+    is_value = dictionary.is_valid().to_numpy(zero_copy_only=False)
+    places = pa.array(np.cumsum(is_value, dtype=np.int64) - 1, mask=~is_value)
+    indices = places.take(column.indices).cast(column.type.index_type)
+    values = values_at(dictionary, pa.array(np.flatnonzero(is_value)))
+    return pa.DictionaryArray.from_arrays(indices, values, ordered=column.type.ordered)
 
 
 def _is_large(dictionary: Any, rows: int) -> bool:
