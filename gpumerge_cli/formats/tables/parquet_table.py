@@ -307,7 +307,10 @@ class ParquetTable(Table):
     @cached_property
     def _metadata_as_read(self) -> Any:
         """The metadata by which batches have plain columns."""
-        return plainly_typed(self.footer, self.plain_columns) if self.plain_columns else self.metadata
+        if not self.plain_columns:
+            return self.metadata
+        types = {one.name: one.type.value_type for one in self.schema if pa.types.is_dictionary(one.type)}
+        return plainly_typed(self.footer, {name: type for name, type in types.items() if name in self.plain_columns})
 
     def again(self) -> ParquetTable:
         """See Table."""
