@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 _BLOCK = 1 << 18
@@ -42,6 +41,8 @@ class GrowingDictionary:
 
     def _by_hashes(self, dictionary: Any) -> Any:
         """The same; None if hashes collide."""
+        import pyarrow.compute as pc
+
         assert self._hashes is not None, "it has hashes"
         if len(pc.unique(dictionary)) < len(dictionary):
             return None
@@ -65,6 +66,8 @@ class GrowingDictionary:
         return pa.array(made)
 
     def _by_values(self, dictionary: Any) -> Any:
+        import pyarrow.compute as pc
+
         try:
             new = pc.unique(dictionary.filter(pc.invert(pc.is_in(dictionary, self.values))))
             self.values = pa.concat_arrays([self.values, pc.drop_null(new)])

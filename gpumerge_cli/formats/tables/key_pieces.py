@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, stored_array
@@ -57,6 +56,8 @@ def _longest(array: Any) -> int:
 
 def _sizes(array: Any) -> NDArray[np.int64]:
     """The bytes of each value of an Array of texts, which may be shared."""
+    import pyarrow.compute as pc
+
     if isinstance(array.type, pa.BaseExtensionType):
         return _sizes(array.storage)
     if pa.types.is_dictionary(array.type):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.tables.cursor import batch_rows
@@ -82,6 +81,8 @@ def _values_of(tables: Sequence[Table], name: str, most: int) -> Any:
 
     most: bytes of them.
     """
+    import pyarrow.compute as pc
+
     known: Any = None
     waiting: list[Any] = []
     last: Any = None
@@ -108,6 +109,8 @@ def _values_of(tables: Sequence[Table], name: str, most: int) -> Any:
 
 
 def _distinct(known: Any, more: Sequence[Any]) -> Any:
+    import pyarrow.compute as pc
+
     parts = [*([] if known is None else [known]), *more]
     return pc.drop_null(pc.unique(pa.chunked_array(parts)))
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gpumerge_cli.formats.tables.dictionaries import too_long
 from gpumerge_cli.formats.tables.table import Stored, Table
@@ -24,6 +23,8 @@ class ValueRanks:
     """The ranks of the values of some columns. schema: of the tables. values: by the name of a column, in order."""
 
     def __init__(self, schema: pa.Schema, values: dict[str, Any]) -> None:
+        import pyarrow.compute as pc
+
         self.schema = schema
         self._values = values
         fields = [field.with_type(RANK) if field.name in values else field for field in schema]
@@ -39,6 +40,8 @@ class ValueRanks:
 
     def ranked(self, name: str, dictionary: Any) -> Any:
         """The ranks of the values of a dictionary of a column, int32; null for null."""
+        import pyarrow.compute as pc
+
         return pc.index_in(dictionary.cast(self._values[name].type), self._values[name])
 
     def restored(self, rows: pa.Table) -> pa.Table:
