@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -34,6 +36,9 @@ _COPIED_AT_ONCE = 8 << 20
 _UNWRITABLE = ("", "lzo")
 _USUAL_DICTIONARY = 1 << 19
 """pyarrow ends dictionaries at twice as many bytes."""
+_LARGE_DICTIONARY = 8 << 20
+"""To encode a dictionary takes about four times its bytes. Of such large ones, one is encoded at a time."""
+_ONE_AT_A_TIME = threading.Lock()
 _LARGEST_SHORT_DECIMAL = 18
 
 
@@ -127,7 +132,10 @@ class ParquetWriter(CopyingWriter):
             options = {**options, "dictionary_pagesize_limit": 2 * largest}
         if without_statistics:
             options = {**options, "write_statistics": [one for one in self._paths if one not in without_statistics]}
-        with pq.ParquetWriter(out, self._schema if rows is None else rows.schema, **options) as writer:
+        with (
+            _ONE_AT_A_TIME if largest > _LARGE_DICTIONARY else nullcontext(),
+            pq.ParquetWriter(out, self._schema if rows is None else rows.schema, **options) as writer,
+        ):
             if rows is not None:
                 writer.write_table(rows, row_group_size=max(1, rows.num_rows))
         return memoryview(out.getvalue())

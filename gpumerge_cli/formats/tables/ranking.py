@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.tables.cursor import batch_rows
+from gpumerge_cli.formats.tables.decoded import DecodedTable
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, is_text
 from gpumerge_cli.formats.tables.table import Table, reading
 from gpumerge_cli.formats.tables.value_ranks import RANK, RankedTable, ValueRanks
@@ -29,7 +30,7 @@ def with_ranks(
 ) -> tuple[list[Table], ValueRanks | None]:
     """(the tables, the ranks that they have in place of values; None if no column is held as a dictionary by all).
 
-    keys: those of the sort. Keys of large dictionaries without ranks are read as plain values as far as files can.
+    keys: those of the sort. Keys of large dictionaries without ranks are plain values.
     memory: bytes that the sort may take, of which the values take a part. Raises InputError.
     """
     schema = tables[0].schema
@@ -50,9 +51,17 @@ def with_ranks(
         elif field.name in names and first.nbytes >= _LARGE:
             plain.append(field.name)
     if plain:
-        tables = [table.with_plain(plain) for table in tables]
+        tables = [_with_plain(table, plain) for table in tables]
     ranks = ValueRanks(schema, found) if found else None
     return [table if ranks is None else RankedTable(table, ranks) for table in tables], ranks
+
+
+def _with_plain(table: Table, names: Sequence[str]) -> Table:
+    """The table with plain values of columns, which its file reads as such or which are decoded."""
+    plain = table.with_plain(names)
+    first = next((one for one in reading(plain.name, plain.batches(list(names), 0, 1)) if one.num_rows), None)
+    left = [] if first is None else [name for name in names if pa.types.is_dictionary(first.schema.field(name).type)]
+    return DecodedTable(plain, left) if left else plain
 
 
 def _first_dictionary(tables: Sequence[Table], field: pa.Field) -> Any:

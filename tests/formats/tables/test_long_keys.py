@@ -218,7 +218,6 @@ COMMANDS = (
             pytest.param(command, suffix, 4000 if ":n" in command else 20_000, marks=pytest.mark.thorough)
             for command in COMMANDS
             for suffix in (".parquet", ".arrow")
-            if suffix == ".parquet" or ":n" not in command
         ),
     ],
 )
