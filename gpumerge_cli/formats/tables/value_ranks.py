@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gpumerge_cli.formats.tables.cursor import batch_rows
 from gpumerge_cli.formats.tables.dictionaries import too_long
 from gpumerge_cli.formats.tables.table import Stored, Table
 
+_BATCH_BYTES = 4 << 20
+"""Bytes of rows that are decoded at once at least: pyarrow copies a whole dictionary for each batch."""
 RANK = pa.int32()
 """The type of ranks."""
 
@@ -87,7 +90,8 @@ class RankedTable(Table):
     def batches(self, columns: Sequence[str] | None, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         """See Table."""
         known: dict[str, tuple[Any, Any]] = {}
-        for batch in self._table.batches(columns, group, rows):
+        names = None if columns is None else list(columns)
+        for batch in self._table.batches(columns, group, max(rows, batch_rows(self._table, names, _BATCH_BYTES))):
             arrays = list(batch.columns)
             for number, name in enumerate(batch.schema.names):
                 if name in self._ranks.names:
@@ -96,7 +100,8 @@ class RankedTable(Table):
                         known[name] = dictionary, self._ranks.ranked(name, dictionary)
                     arrays[number] = known[name][1].take(arrays[number].indices)
             fields = [field.with_type(one.type) for field, one in zip(batch.schema, arrays, strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, batch.schema.metadata))
+            made = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, batch.schema.metadata))
+            yield from (made.slice(at, rows) for at in range(0, made.num_rows, rows))
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
