@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.options.typed import LearnOptions
-from gpumerge_cli.errors import DeviceError, InputError, UsageError
+from gpumerge_cli.errors import DeviceError, InputError, UsageError, output_error
 from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
@@ -66,8 +67,11 @@ def _check(folder: str, names: Sequence[str], options: LearnOptions, *, named: b
 
     if not os.path.isdir(folder):
         raise InputError("there is no such folder", where=folder, way_out="write it first, without --check")
-    with ExitStack() as stack:
-        verdicts = _verdicts(folder, names, options, stack, named=named)
+    try:
+        with ExitStack() as stack:
+            verdicts = _verdicts(folder, names, options, stack, named=named)
+    except OSError as error:
+        raise output_error(error, tempfile.gettempdir()) from error
     if not options.quiet:
         console = PlainConsole()
         show_verdicts(verdicts, console)

@@ -138,12 +138,12 @@ def basic_cases() -> list[LaunchCase]:
         LaunchCase(ints(1, 3, 5, 7), ints(2, 4, 6, 8), "", 2, 2),
         LaunchCase(
             ints(1, 3, 5, 7), ints(2, 4, 6),
-            "the quotient of integers is rounded down, and ceil of it comes too late: 7 / 4 is 1, so four threads write "
-            "four of seven items. (7 + 3) / 4 is 2", 2, 2,
+            "the quotient of integers is rounded down, and ceil of it comes too late: 7 / 4 is 1, so four threads "
+            "write four of seven items. (7 + 3) / 4 is 2", 2, 2,
         ),
         LaunchCase(
-            ints(1, 2, 3), ints(1, 2), "there are more threads than items: limit the begin and the end of a piece to m + n",
-            4, 2,
+            ints(1, 2, 3), ints(1, 2),
+            "there are more threads than items: limit the begin and the end of a piece to m + n", 4, 2,
         ),
         LaunchCase(FIVE, FOUR, "", 1, 3),
         LaunchCase(EIGHT, SEVEN, "", 2, 2),
@@ -219,8 +219,8 @@ def circular_cases() -> list[LaunchCase]:
 def byte_cases() -> list[LaunchCase]:
     """Merges in rounds of items of one byte."""
     lesson = (
-        "the shared array has items of one byte, and a co-rank beyond 255 loses its high bits there: keep co-ranks in an "
-        "array of int"
+        "the shared array has items of one byte, and a co-rank beyond 255 loses its high bits there: keep co-ranks in "
+        "an array of int"
     )
     few = np.repeat(np.arange(10), 30).astype(np.uint8), np.repeat(np.arange(9), 31).astype(np.uint8)
     return [

@@ -26,9 +26,7 @@ class KernelRunner(Protocol):
         """Run the kernel on the cases, up to the first fault. Raises DeviceError."""
 
 
-def check_puzzle(
-    puzzle: Puzzle, text: str, shown: str, runners: Sequence[KernelRunner], *, seed: int
-) -> Verdict:
+def check_puzzle(puzzle: Puzzle, text: str, shown: str, runners: Sequence[KernelRunner], *, seed: int) -> Verdict:
     """Check a reader's text for a puzzle by all of `runners`, up to the first problem.
 
     shown: the name of the file for messages. seed: of the random cases. Raises DeviceError if a processor fails.
@@ -45,8 +43,8 @@ def check_puzzle(
         if found is not None:
             case, problem, lesson = found
             return Verdict(
-                puzzle.name, shown, "wrong", tuple(used), len(cases), problem.sentence, case.describe(), problem.picture,
-                lesson,
+                puzzle.name, shown, "wrong", tuple(used), len(cases), problem.sentence, case.describe(),
+                problem.picture, lesson,
             )  # fmt: skip
     return Verdict(puzzle.name, shown, "solved", tuple(used), len(cases))
 

@@ -42,7 +42,7 @@ def read_answer(folder: str, file: str) -> str | None:
         descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would wait for a writer
         with open(descriptor, "rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise InputError("is not a file", where=place, way_out="remove it, and let gpumerge learn write it again")
+                raise InputError("is not a file", where=place, way_out="remove it, and gpumerge learn writes it again")
             data = opened.read(_MOST_BYTES + 1)
     except FileNotFoundError:
         return None

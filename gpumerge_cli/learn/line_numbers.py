@@ -53,7 +53,7 @@ def _first_address(program: bytes) -> int:
     (table,) = struct.unpack_from("<Q", program, 32)
     size, count = struct.unpack_from("<HH", program, 54)
     loads = [struct.unpack_from("<IIQQ", program, table + size * number) for number in range(count)]
-    return min(address for kind, _, _, address in loads if kind == _LOAD)
+    return int(min(address for kind, _, _, address in loads if kind == _LOAD))
 
 
 def _section(program: bytes, name: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """A reader's kernel on the CPU: compiled with calls ahead of its accesses, and run in a process of its own.
 
-The emulator, emulator/runtime.cpp, sees accesses outside of arrays, and races. Nothing of the reader's folder is compiled
-but the text that is passed here.
+The emulator, emulator/runtime.cpp, sees accesses outside of arrays, and races. Only the text that is passed here is
+compiled, and nothing else of the reader's folder.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from gpumerge_cli.compiling import compiling
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.learn.cases import LaunchCase
@@ -25,6 +26,8 @@ from gpumerge_cli.learn.puzzles import FILES, Task
 EMULATOR = Path(__file__).parent / "emulator"
 _COMPILING = 300.0
 """Seconds."""
+_FIRST_SECONDS = 12.0
+"""For ziglang's first call, which makes its own libraries and keeps them."""
 _READER = ("-std=c++17", "-O0", "-g1", "-gdwarf-4", "-gz=none", "-fsanitize=thread", "-fno-exceptions", "-w")
 _RUNTIME = ("-std=c++17", "-O2", "-fno-exceptions", "-fno-rtti", "-w")
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
@@ -34,7 +37,7 @@ _MOST_COMPILER_LINES = 12
 
 
 def emulated(text: str) -> str:
-    """A reader's text for the emulator: its shared arrays are those that the emulator makes. Lines keep their numbers."""
+    """A reader's text for the emulator, which makes its shared arrays. Lines keep their numbers."""
 
     def blank(match: re.Match[str]) -> str:
         return match[1] or re.sub(r"[^\n]", " ", match[0])
@@ -112,7 +115,8 @@ class Emulator:
         name = re.sub(r"\W", "_", file)
         if self._runtime is None:
             self._runtime = self._place / "runtime.o"
-            errors = self._call(*_RUNTIME, "-c", str(EMULATOR / "runtime.cpp"), "-o", str(self._runtime))
+            with compiling("the emulator", _FIRST_SECONDS):
+                errors = self._call(*_RUNTIME, "-c", str(EMULATOR / "runtime.cpp"), "-o", str(self._runtime))
             if errors:
                 raise DeviceError(
                     f"{self._compiler.command[0]} does not compile the emulator: {errors.splitlines()[0]}",
@@ -123,7 +127,8 @@ class Emulator:
         include = (f"-I{EMULATOR}", f"-I{FILES}")
         errors = self._call(*_READER, *include, "-c", str(written), "-o", str(compiled))
         if not errors:
-            errors = self._call(str(self._runtime), str(compiled), *self._compiler.linker_flags, "-o", str(program))
+            with compiling("the emulator", _FIRST_SECONDS):
+                errors = self._call(str(self._runtime), str(compiled), *self._compiler.linker_flags, "-o", str(program))
         lines = errors.replace(str(self._place) + os.sep, "").splitlines()
         return _Made(program, "\n".join(lines[:_MOST_COMPILER_LINES]))
 

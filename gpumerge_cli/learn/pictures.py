@@ -58,9 +58,9 @@ def wrong_output(task: Task, case: LaunchCase, output: Items, expected: Items) -
     else:
         sentence = f"{name}[{at}] is {found}, and should be {wanted}"
     rows = _input_rows(task, case, at if task.shows == "merge" else -1)
-    own = _window([_shown(output, number) for number in range(len(output))], at, f"your {name}", marked=at, aligned=True)
-    right = _window([_shown(expected, number) for number in range(len(output))], at, "correct", aligned=True)
-    return Problem(sentence, (*rows, own, right))
+    own, right = ([_shown(items, number) for number in range(len(items))] for items in (output, expected))
+    below = (_window(own, at, f"your {name}", marked=at, aligned=True), _window(right, at, "correct", aligned=True))
+    return Problem(sentence, (*rows, *below))
 
 
 def _shown(items: Items, number: int) -> str:
@@ -137,7 +137,9 @@ def fault_problem(fault: KernelFault, file: str) -> Problem:
             return Problem(f"{who} crashes ({fault.text})", (), reason)
         case "arrays":
             return Problem("the kernel has too many shared arrays", (), reason)
-    return Problem(f"the GPU reports: {fault.text}", (), "a check with --backend cpu shows where, if g++ or ziglang is here")
+    return Problem(
+        f"the GPU reports: {fault.text}", (), "a check with --backend cpu shows where, if g++ or ziglang is here"
+    )
 
 
 def _verb(access: FaultyAccess) -> str:
@@ -176,10 +178,9 @@ def _race(fault: KernelFault, own: FaultyAccess, other: FaultyAccess, file: str,
     first = f"thread {other.thread}{one} {_verb(other)} {place}{_at(other, file)}"
     second = f"thread {own.thread}{two} {_verb(own)} it{_at(own, file)}"
     between = "and blocks wait for nobody" if blocks else "and no barrier is between the two"
-    marks = {
-        (access.block if blocks else access.thread): "w" if access.writes else "r" for access in (other, own)
-    }
-    return Problem(f"a race: {first}, {second}, {between}", _place_rows(fault, marks, "block" if blocks else "thread"), reason)
+    marks = {(access.block if blocks else access.thread): "w" if access.writes else "r" for access in (other, own)}
+    rows = _place_rows(fault, marks, "block" if blocks else "thread")
+    return Problem(f"a race: {first}, {second}, {between}", rows, reason)
 
 
 def _place_rows(fault: KernelFault, marks: dict[int, str], who: str = "thread") -> tuple[PictureRow, ...]:

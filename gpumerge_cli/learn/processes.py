@@ -1,7 +1,7 @@
-"""Runs a program that carries out cases of a puzzle in a process of its own, within a time limit, and reads its results.
+"""Runs a program on the cases of a puzzle, in a process of its own and within a time limit, and reads its results.
 
-The program is the emulator's, or a Python that asks a GPU. Its last three words are names: of the cases, of the outputs,
-and of the fault. A fault is one line: the case, the kind, the block, the thread, and what more the kind has.
+The program is the emulator's, or a Python that asks a GPU. Its last three words are names: of the cases, of the
+outputs, and of the fault. A fault is one line: the case, the kind, the block, the thread, and what more the kind has.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ import os
 import signal
 import struct
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.learn.cases import LaunchCase
-from gpumerge_cli.learn.faults import FaultyAccess, KernelFault, KernelRun
+from gpumerge_cli.learn.faults import FaultKind, FaultyAccess, KernelFault, KernelRun
 from gpumerge_cli.learn.puzzles import Task
 
 SECONDS = 10
@@ -33,7 +35,8 @@ def run_cases(
 ) -> KernelRun:  # fmt: skip
     """Run the cases by a program in a folder, where it finds no other files than it is given.
 
-    seconds: of processor time for one case. environment: of the program, by default this process's.
+    seconds: of processor time for one case. environment: of the program, by default this process's. Raises DeviceError
+    if it cannot be started.
     """
     places = [folder / name for name in ("cases", "outputs", "fault")]
     for place in places:
@@ -46,10 +49,16 @@ def run_cases(
 
 def _status(words: Sequence[str], folder: Path, environment: Mapping[str, str] | None) -> int | None:
     """The exit status of the program, None if it was ended because it took too long."""
-    process = subprocess.Popen(
-        words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+    null = subprocess.DEVNULL
+    prints = null if sys.stderr is None else 2  # printf of the reader's kernel
+    try:
+        process = subprocess.Popen(
+            words, cwd=folder, env=environment, stdin=null, stdout=prints, stderr=null, start_new_session=True
+        )
+    except OSError as error:
+        raise DeviceError(
+            f"{words[0]} does not start: {error.strerror}", way_out="let TMPDIR name a folder where programs may run"
+        ) from None
     try:
         return process.wait(_WALL)
     except subprocess.TimeoutExpired:
@@ -103,15 +112,16 @@ def _fault_of(words: list[str], line_of: LineOf) -> KernelFault:
     own = access(rest[0], rest[1], place[1:]) if kind in ("outside", "wild", "unwritten", "race") else None
     if kind == "wild":
         return KernelFault("wild", *place, own)
-    if kind == "outside" or kind == "unwritten":
-        return KernelFault(kind, *place, own, None, rest[2], int(rest[3]), int(rest[4]))
+    if kind in ("outside", "unwritten"):
+        known: FaultKind = "outside" if kind == "outside" else "unwritten"
+        return KernelFault(known, *place, own, None, rest[2], int(rest[3]), int(rest[4]))
     if kind == "race":
         other = access(rest[5], rest[6], (int(rest[7]), int(rest[8])))
         return KernelFault("race", *place, own, other, rest[2], int(rest[3]), int(rest[4]))
     if kind == "barrier":
         return KernelFault("barrier", *place, text=" ".join(rest))
-    if kind == "endless" or kind == "arrays":
-        return KernelFault(kind, *place)
+    if kind in ("endless", "arrays"):
+        return KernelFault("endless" if kind == "endless" else "arrays", *place)
     if kind == "device":
         return KernelFault("device", *place, text=" ".join(rest))
     if kind == "crash":

@@ -1,4 +1,4 @@
-"""The puzzles: kernels to write, and the textbook's kernels with one printed bug each. A file of each comes with a gap."""
+"""The puzzles: kernels to write, each a file with a gap, and the textbook's kernels with one printed bug each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Task:
 
     def shared(self, case: LaunchCase) -> int:
         """The bytes of shared memory that a launch asks for."""
-        return 2 * case.tile * case.a.dtype.itemsize
+        return 2 * case.tile * int(case.a.dtype.itemsize)
 
 
 TASKS = {
@@ -148,7 +148,8 @@ def _bug(found: dict[str, Puzzle], row: dict[str, Any]) -> Puzzle:
         assert old in wrong, (name, old)
         wrong = wrong.replace(old, new)
     task = TASKS[row.get("task", row["of"])]
-    return Puzzle(name, task, row["about"], heading + wrong, heading + right, row.get("lesson", ""), row.get("fault", ""))
+    lesson = row.get("lesson", ""), row.get("fault", "")
+    return Puzzle(name, task, row["about"], heading + wrong, heading + right, *lesson)
 
 
 @cache

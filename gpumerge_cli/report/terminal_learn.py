@@ -21,8 +21,8 @@ def show_written(folder: str, rows: Sequence[tuple[str, bool, str]], console: Co
         line = Text(f"{'wrote' if written else 'kept '}  {file:<{wide}}  ")
         line.append(about, _FAINT)
         console.print(line, soft_wrap=True)
-    first = rows[0][0] if rows else ""
-    console.print(Text(f"Fill in a file, then: gpumerge learn {folder} {first.partition('.')[0]} --check"), soft_wrap=True)
+    first = rows[0][0].partition(".")[0]
+    console.print(Text(f"Fill in a file, then: gpumerge learn {folder} {first} --check"), soft_wrap=True)
 
 
 def show_verdicts(verdicts: Sequence[Verdict], console: Console) -> None:

@@ -1,6 +1,6 @@
-"""A program that runs one kernel of its caller's on a GPU, on cases from a file: python -m ... SOURCE KERNEL STAGED DEVICE.
+"""A program that runs one kernel of its caller's on a GPU, on cases from a file.
 
-Behind these words are the names of the cases, of the outputs and of the fault, as gpumerge_cli/learn/processes.py has
+Its words are SOURCE KERNEL STAGED DEVICE. Behind these are the names of the cases, of the outputs and of the fault, as gpumerge_cli/learn/processes.py has
 them. Memory around each array keeps a small mistake from another array, and shows what was written outside of C.
 """
 

@@ -93,7 +93,7 @@ Puzzles, in the order in which to take them:
   intersect    a set operation
   bug_...      kernels with one mistake to find; FOLDER has them all
 
-{_exit_codes('a puzzle that was checked is not solved')}"""
+{_exit_codes("a puzzle that was checked is not solved")}"""
 
 _GENERATE = f"""\b
 Shapes, of the files named together:
@@ -317,10 +317,10 @@ COMMANDS = (
     _command(
         "learn",
         "Learn by writing the kernels of the textbook's chapter on merge, each checked as you go.",
-        "Writes exercises, kernels with a gap, and the textbook's kernels with one printed mistake each into FOLDER: the "
-        "files that are missing, and never one that is there. With --check, it runs what you wrote in a process of its "
-        "own, and shows the first wrong item, the race or the access outside of an array. Names behind FOLDER choose "
-        "puzzles; without any, all are meant.",
+        "Writes exercises, kernels with a gap, and the textbook's kernels with one printed mistake each into FOLDER. It "
+        "writes only files that are missing. With --check, it runs what you wrote in a process of its own, and shows "
+        "the first wrong item, the race or the access outside of an array. Names behind FOLDER choose puzzles; without "
+        "any, all are meant.",
         Argument("files", "FOLDER NAME", "The folder for your answers, then names of puzzles."),
         ending=_LEARN,
     ),

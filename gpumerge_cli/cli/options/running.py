@@ -24,8 +24,8 @@ WHERE = (
     ),
     Option(
         "backend", "Where to run", ("learn",),
-        "The processor that checks. cpu emulates a GPU, with a compiler of C++, and shows races and accesses outside of "
-        "arrays; gpu compiles by NVRTC. auto takes all that are there.",
+        "The processor that checks. cpu emulates a GPU, by a C++ compiler, and shows races and accesses outside of "
+        "arrays; gpu compiles by NVRTC. auto takes all that are available.",
         kind="text", choices=("auto", "gpu", "cpu"), default="auto", project=True,
     ),
     Option(

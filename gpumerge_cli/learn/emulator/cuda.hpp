@@ -37,6 +37,7 @@ void atomic_ends();
 #define gridDim emulator::grid_dim
 
 extern "C" {
+int printf(const char*, ...);
 void __syncthreads();
 void __syncwarp(unsigned = 0xffffffff);
 void __threadfence();
@@ -61,6 +62,7 @@ inline unsigned max(int a, unsigned b) { return max(static_cast<unsigned>(a), b)
 inline unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
 
 inline double ceil(double value) { return __builtin_ceil(value); }
+inline float ceilf(float value) { return __builtin_ceilf(value); }
 inline float ceil(float value) { return __builtin_ceilf(value); }
 inline double ceil(int value) { return value; }
 inline double ceil(unsigned value) { return value; }
