@@ -1,7 +1,8 @@
 """A program that runs one kernel of its caller's on a GPU, on cases from a file.
 
-Its words are SOURCE KERNEL STAGED DEVICE. Behind these are the names of the cases, of the outputs and of the fault, as gpumerge_cli/learn/processes.py has
-them. Memory around each array keeps a small mistake from another array, and shows what was written outside of C.
+Its words are SOURCE KERNEL STAGED DEVICE, then the names of the cases, of the outputs and of the fault, as
+gpumerge_cli/learn/processes.py has them. Memory around each array keeps a small mistake from another array, and shows
+what was written outside of C.
 """
 
 from __future__ import annotations

@@ -317,8 +317,8 @@ COMMANDS = (
     _command(
         "learn",
         "Learn by writing the kernels of the textbook's chapter on merge, each checked as you go.",
-        "Writes exercises, kernels with a gap, and the textbook's kernels with one printed mistake each into FOLDER. It "
-        "writes only files that are missing. With --check, it runs what you wrote in a process of its own, and shows "
+        "Writes exercises, kernels with a gap, and the textbook's kernels with one printed mistake each into FOLDER: "
+        "only files that are missing. With --check, it runs what you wrote in a process of its own, and shows "
         "the first wrong item, the race or the access outside of an array. Names behind FOLDER choose puzzles; without "
         "any, all are meant.",
         Argument("files", "FOLDER NAME", "The folder for your answers, then names of puzzles."),
