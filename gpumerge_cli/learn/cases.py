@@ -9,7 +9,7 @@ import numpy as np
 
 from gpumerge_cli.dataclass import dataclass
 
-Items = np.ndarray[Any, Any]
+CaseItems = np.ndarray[Any, Any]
 """Sorted items of one run, or numbers."""
 
 UNWRITTEN = 0xA5
@@ -28,8 +28,8 @@ HELD = (
 class LaunchCase:
     """One launch of a puzzle's kernel, with its inputs."""
 
-    a: Items
-    b: Items
+    a: CaseItems
+    b: CaseItems
     lesson: str = ""
     """The reason why a kernel that passes the cases before it fails here; "" for a case without one."""
     blocks: int = 1
@@ -44,25 +44,25 @@ class LaunchCase:
         return f"{len(self.a)} + {len(self.b)} items, {blocks} of {threads}{tile}"
 
 
-def merged(a: Items, b: Items) -> Items:
+def merged(a: CaseItems, b: CaseItems) -> CaseItems:
     """The stable merge: A first among equal items."""
     both = np.concatenate([a, b])
     return both[np.argsort(both, kind="stable")]
 
 
-def merge_ranks(a: Items, b: Items) -> Items:
+def all_coranks(a: CaseItems, b: CaseItems) -> CaseItems:
     """The co-rank in A of every rank, as int32."""
     both = np.concatenate([a, b])
     from_a = np.argsort(both, kind="stable") < len(a)
     return np.concatenate([[0], np.cumsum(from_a)]).astype(np.int32)
 
 
-def numbers_in_order(items: Items, starts: Items) -> Items:
+def numbers_in_order(items: CaseItems, starts: CaseItems) -> CaseItems:
     """The numbers of the items in the order of their merge, as int32; earlier runs go first among equal items."""
     return np.argsort(items, kind="stable").astype(np.int32)
 
 
-def common_items(a: Items, b: Items) -> Items:
+def common_items(a: CaseItems, b: CaseItems) -> CaseItems:
     """The number of items that both hold, those items, and bytes UNWRITTEN up to len(a) + 1 items, as int32."""
     left = b.tolist()
     kept = []
@@ -75,16 +75,16 @@ def common_items(a: Items, b: Items) -> Items:
     return out
 
 
-def ints(*items: int) -> Items:
+def ints(*items: int) -> CaseItems:
     """A run of int32."""
     return np.array(items, np.int32)
 
 
-def _floats(*items: float) -> Items:
+def _floats(*items: float) -> CaseItems:
     return np.array(items, np.float32)
 
 
-def _blocky(length: int, block: int, first: int) -> Items:
+def _blocky(length: int, block: int, first: int) -> CaseItems:
     return (2 * (np.arange(length) // block) + first).astype(np.int32)
 
 
@@ -94,7 +94,7 @@ EIGHT, SEVEN = ints(0, 1, 4, 5, 5, 7, 8, 9), ints(1, 1, 3, 6, 6, 7, 9)
 
 
 def sequential_cases() -> list[LaunchCase]:
-    """Merges by one thread. Items are floats: 0.0 and -0.0 are equal, and can be told apart."""
+    """Merges by one thread. CaseItems are floats: 0.0 and -0.0 are equal, and can be told apart."""
     zeros = _floats(0.0), _floats(-0.0)
     rest = (
         "one input is used up first, and the rest of the other follows. That belongs behind the loop: in the loop it "
@@ -254,7 +254,7 @@ def common_cases() -> list[LaunchCase]:
 Chance = np.random.Generator
 
 
-def _sorted_run(chance: Chance, most: int, dtype: str) -> Items:
+def _sorted_run(chance: Chance, most: int, dtype: str) -> CaseItems:
     keys = chance.integers(0, int(chance.choice([2, 9, 99])), int(chance.integers(0, most)))
     return np.sort(keys).astype(dtype)
 

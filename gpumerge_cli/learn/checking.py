@@ -11,7 +11,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.learn.cases import HELD, LaunchCase
 from gpumerge_cli.learn.faults import KernelFault, KernelRun
 from gpumerge_cli.learn.pictures import Problem, fault_problem, wrong_output
-from gpumerge_cli.learn.puzzles import Puzzle, Task
+from gpumerge_cli.learn.puzzles import Puzzle, KernelTask
 from gpumerge_cli.results.puzzles import Verdict
 
 
@@ -22,7 +22,7 @@ class KernelRunner(Protocol):
     def processor(self) -> str:
         """Its name: "cpu" or "gpu"."""
 
-    def run(self, text: str, file: str, task: Task, cases: Sequence[LaunchCase]) -> KernelRun:
+    def run(self, text: str, file: str, task: KernelTask, cases: Sequence[LaunchCase]) -> KernelRun:
         """Run the kernel on the cases, up to the first fault. Raises DeviceError."""
 
 
@@ -68,7 +68,7 @@ def _first_problem(
     return case, problem, own or by_case or _held(puzzle.task, fault.kind) or problem.reason
 
 
-def _in_tiles(fault: KernelFault, task: Task, case: LaunchCase) -> KernelFault:
+def _in_tiles(fault: KernelFault, task: KernelTask, case: LaunchCase) -> KernelFault:
     """A fault in the shared memory of a staged kernel by the names of its halves: A_s[:tile], and B_s behind it."""
     if not task.staged or fault.array != "shared_AB" or not 0 <= fault.index < 2 * case.tile:
         return fault
@@ -76,5 +76,5 @@ def _in_tiles(fault: KernelFault, task: Task, case: LaunchCase) -> KernelFault:
     return replace(fault, array=("A_s", "B_s")[half], index=index, size=case.tile)
 
 
-def _held(task: Task, kind: str) -> str:
+def _held(task: KernelTask, kind: str) -> str:
     return HELD if task.staged and kind == "unwritten" else ""

@@ -16,7 +16,7 @@ _HEADING = """\
 # Exercises. Write each answer in place of "", as 5 or [5, 3]. Then: gpumerge learn FOLDER exercises --check
 """
 
-Answer = int | list[int]
+ExerciseAnswer = int | list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Exercise:
 
     name: str
     question: str
-    answer: Answer
+    answer: ExerciseAnswer
     hint: str
 
 

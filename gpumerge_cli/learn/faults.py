@@ -25,7 +25,7 @@ class FaultyAccess:
 
 @dataclass(frozen=True)
 class KernelFault:
-    """What ended the run."""
+    """The first fault, which ended the run."""
 
     kind: FaultKind
     case: int
@@ -38,7 +38,7 @@ class KernelFault:
     array: str = ""
     index: int = 0
     size: int = 0
-    """Items of the array."""
+    """CaseItems of the array."""
     text: str = ""
     """More about it, in words."""
 

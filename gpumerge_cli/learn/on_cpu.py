@@ -21,7 +21,7 @@ from gpumerge_cli.learn.compilers import HostCompiler, host_compiler
 from gpumerge_cli.learn.faults import KernelRun
 from gpumerge_cli.learn.line_numbers import line_of
 from gpumerge_cli.learn.processes import SECONDS, run_cases
-from gpumerge_cli.learn.puzzles import FILES, Task
+from gpumerge_cli.learn.puzzles import FILES, KernelTask
 
 EMULATOR = Path(__file__).parent / "emulator"
 _COMPILING = 300.0
@@ -58,7 +58,7 @@ def emulated(text: str) -> str:
     return _SHARED.sub(shared, _COMMENT.sub(blank, text))
 
 
-def _source(text: str, file: str, task: Task) -> str:
+def _source(text: str, file: str, task: KernelTask) -> str:
     tile = ", tile" if task.staged else ""
     item = task.item
     other = "int" if task.other_dtype == "int32" else item
@@ -97,7 +97,7 @@ class Emulator:
     def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
 
-    def run(self, text: str, file: str, task: Task, cases: Sequence[LaunchCase]) -> KernelRun:
+    def run(self, text: str, file: str, task: KernelTask, cases: Sequence[LaunchCase]) -> KernelRun:
         """Run the kernel of a reader's text on the cases, up to the first fault.
 
         file: the name by which errors call it. Raises DeviceError if the compiler itself fails.

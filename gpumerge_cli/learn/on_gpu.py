@@ -15,7 +15,7 @@ from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.learn.cases import LaunchCase
 from gpumerge_cli.learn.faults import KernelRun
 from gpumerge_cli.learn.processes import SECONDS, run_cases
-from gpumerge_cli.learn.puzzles import FILES, Task
+from gpumerge_cli.learn.puzzles import FILES, KernelTask
 
 _PACKAGE = str(Path(__file__).parents[2])
 
@@ -47,7 +47,7 @@ class GpuRunner:
             )
         self._device = device
 
-    def run(self, text: str, file: str, task: Task, cases: Sequence[LaunchCase]) -> KernelRun:
+    def run(self, text: str, file: str, task: KernelTask, cases: Sequence[LaunchCase]) -> KernelRun:
         """As Emulator.run."""
         path = os.pathsep.join([_PACKAGE, *filter(None, [os.environ.get("PYTHONPATH")])])
         with tempfile.TemporaryDirectory(prefix="gpumerge-learn-") as name:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.learn.cases import UNWRITTEN, Items, LaunchCase, merge_ranks
+from gpumerge_cli.learn.cases import UNWRITTEN, CaseItems, LaunchCase, all_coranks
 from gpumerge_cli.learn.faults import FaultyAccess, KernelFault
-from gpumerge_cli.learn.puzzles import Task
+from gpumerge_cli.learn.puzzles import KernelTask
 from gpumerge_cli.results.puzzles import PictureRow
 
 _AROUND = 6
@@ -30,14 +30,14 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong, in one sentence and a picture; and the reason, "" if only the case tells it."""
+    """A sentence and a picture of what is wrong, and the reason; "" if only the case tells it."""
 
     sentence: str
     picture: tuple[PictureRow, ...] = ()
     reason: str = ""
 
 
-def wrong_output(task: Task, case: LaunchCase, output: Items, expected: Items) -> Problem | None:
+def wrong_output(task: KernelTask, case: LaunchCase, output: CaseItems, expected: CaseItems) -> Problem | None:
     """The first wrong item of an output; None if there is none."""
     bits = f"u{expected.dtype.itemsize}"
     differ = (output.view(bits) != expected.view(bits)).nonzero()[0]
@@ -63,15 +63,15 @@ def wrong_output(task: Task, case: LaunchCase, output: Items, expected: Items) -
     return Problem(sentence, (*rows, *below))
 
 
-def _shown(items: Items, number: int) -> str:
+def _shown(items: CaseItems, number: int) -> str:
     """An item; ? for one that was not written."""
     item = items[number]
     return "?" if item.tobytes() == bytes([UNWRITTEN]) * item.dtype.itemsize else f"{item:g}"
 
 
-def _input_rows(task: Task, case: LaunchCase, rank: int) -> tuple[PictureRow, PictureRow]:
+def _input_rows(task: KernelTask, case: LaunchCase, rank: int) -> tuple[PictureRow, PictureRow]:
     """Both inputs, around the cut at a rank of their merge; from the begin for rank -1."""
-    i = int(merge_ranks(case.a, case.b)[rank]) if rank >= 0 else -1
+    i = int(all_coranks(case.a, case.b)[rank]) if rank >= 0 else -1
     cuts = (i, rank - i) if rank >= 0 else (-1, -1)
     runs = [[f"{item:g}" for item in run] for run in (case.a, case.b)]
     first, second = (
@@ -80,7 +80,7 @@ def _input_rows(task: Task, case: LaunchCase, rank: int) -> tuple[PictureRow, Pi
     return first, second
 
 
-def _cut_rows(task: Task, case: LaunchCase, output: Items, rank: int, i: int) -> tuple[PictureRow, ...]:
+def _cut_rows(task: KernelTask, case: LaunchCase, output: CaseItems, rank: int, i: int) -> tuple[PictureRow, ...]:
     """Both inputs with the cut of the reader's co-rank, if it is one, and with the correct cut."""
     runs = [[f"{item:g}" for item in run] for run in (case.a, case.b)]
     rows = []

@@ -18,7 +18,7 @@ from pathlib import Path
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.learn.cases import LaunchCase
 from gpumerge_cli.learn.faults import FaultKind, FaultyAccess, KernelFault, KernelRun
-from gpumerge_cli.learn.puzzles import Task
+from gpumerge_cli.learn.puzzles import KernelTask
 
 SECONDS = 10
 """The processor time that one case may take in the emulator. The largest takes less than a second."""
@@ -30,7 +30,7 @@ LineOf = Callable[[int], int]
 
 
 def run_cases(
-    program: Sequence[str], folder: Path, task: Task, cases: Sequence[LaunchCase], seconds: int, *,
+    program: Sequence[str], folder: Path, task: KernelTask, cases: Sequence[LaunchCase], seconds: int, *,
     line_of: LineOf = lambda _: 0, environment: Mapping[str, str] | None = None,
 ) -> KernelRun:  # fmt: skip
     """Run the cases by a program in a folder, where it finds no other files than it is given.
@@ -69,7 +69,7 @@ def _status(words: Sequence[str], folder: Path, environment: Mapping[str, str] |
         process.wait()
 
 
-def _outputs(place: Path, cases: Sequence[LaunchCase], task: Task) -> list[bytes]:
+def _outputs(place: Path, cases: Sequence[LaunchCase], task: KernelTask) -> list[bytes]:
     """The outputs of the cases that were done."""
     found: list[bytes] = []
     with suppress(FileNotFoundError), open(place, "rb") as file:
@@ -92,7 +92,7 @@ def _fault(place: Path, status: int | None, done: int, line_of: LineOf) -> Kerne
     return KernelFault("crash", done, text=f"its process ends with {status}")
 
 
-def _packed(case: LaunchCase, task: Task, seconds: int) -> bytes:
+def _packed(case: LaunchCase, task: KernelTask, seconds: int) -> bytes:
     expected = task.expected(case.a, case.b)
     items = (case.a.dtype.itemsize, case.b.dtype.itemsize, expected.dtype.itemsize)
     sizes = (len(case.a), len(case.b), len(expected), case.tile, case.blocks, case.threads, task.shared(case))

@@ -12,7 +12,7 @@ from typing import Any
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.learn import cases
-from gpumerge_cli.learn.cases import DrawCases, Items, LaunchCase, MakeCases
+from gpumerge_cli.learn.cases import DrawCases, CaseItems, LaunchCase, MakeCases
 from gpumerge_cli.results.puzzles import Verdict, VerdictState
 from gpumerge_cli.suggestions import did_you_mean
 from gpumerge_cli.units import quoted_value
@@ -24,12 +24,12 @@ _HEADING = re.compile(r"\A(?://.*\n)+")
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """What the kernel of a puzzle computes, and how it is launched."""
+class KernelTask:
+    """The result of a puzzle's kernel, and how it is launched."""
 
     kernel: str
     """The name of the kernel, which takes A, m, B, n and C, and the tile if `staged`."""
-    expected: Callable[[Items, Items], Items]
+    expected: Callable[[CaseItems, CaseItems], CaseItems]
     cases: MakeCases
     random: DrawCases
     staged: bool = False
@@ -57,21 +57,21 @@ class Task:
 
 
 TASKS = {
-    "sequential": Task(
+    "sequential": KernelTask(
         "sequential", cases.merged, cases.sequential_cases, cases.random_merges, dtype="float32",
     ),
-    "co_rank": Task(
-        "ranks", cases.merge_ranks, cases.corank_cases, cases.random_ranks, shows="co-rank",
+    "co_rank": KernelTask(
+        "ranks", cases.all_coranks, cases.corank_cases, cases.random_ranks, shows="co-rank",
     ),
-    "basic": Task("basic", cases.merged, cases.basic_cases, cases.random_merges),
-    "tiled": Task("tiled", cases.merged, cases.tiled_cases, cases.random_staged, staged=True),
-    "circular": Task("circular", cases.merged, cases.circular_cases, cases.random_staged, staged=True),
-    "k_way": Task(
+    "basic": KernelTask("basic", cases.merged, cases.basic_cases, cases.random_merges),
+    "tiled": KernelTask("tiled", cases.merged, cases.tiled_cases, cases.random_staged, staged=True),
+    "circular": KernelTask("circular", cases.merged, cases.circular_cases, cases.random_staged, staged=True),
+    "k_way": KernelTask(
         "k_way", cases.numbers_in_order, cases.many_run_cases, cases.random_many_runs,
         arrays=("items", "starts", "C"), shows="output",
     ),
-    "intersect": Task("intersect", cases.common_items, cases.common_cases, cases.random_common, shows="output"),
-    "bytes": Task(
+    "intersect": KernelTask("intersect", cases.common_items, cases.common_cases, cases.random_common, shows="output"),
+    "bytes": KernelTask(
         "tiled", cases.merged, cases.byte_cases, cases.random_staged, staged=True, dtype="uint8",
     ),
 }  # fmt: skip
@@ -83,7 +83,7 @@ class Puzzle:
     """One file for the reader."""
 
     name: str
-    task: Task
+    task: KernelTask
     about: str
     """One sentence."""
     given: str

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.learn.cases import FIVE, FOUR, ints, merge_ranks
+from gpumerge_cli.learn.cases import FIVE, FOUR, ints, all_coranks
 from gpumerge_cli.learn.exercises import all_exercises, check_exercises, exercise_answers, exercise_text
 
 
 def test_answers() -> None:
-    ranks = merge_ranks(FIVE, FOUR).tolist()
+    ranks = all_coranks(FIVE, FOUR).tolist()
     threads = (1_030_400 + 608_000) // 8
     section = 64_000 // 16
     ring = list(range(4))
@@ -22,7 +22,7 @@ def test_answers() -> None:
         "co_rank": [ranks[8], 8 - ranks[8]],
         "thread_2": [ranks[6], 6 - ranks[6]],
         "search_range": [max(0, 6 - len(FOUR)), min(6, len(FIVE))],
-        "ties": merge_ranks(ints(5, 5), ints(5, 5, 5)).tolist()[2],
+        "ties": all_coranks(ints(5, 5), ints(5, 5, 5)).tolist()[2],
         "basic_searches": threads,
         "tiled_global": threads // 1024,
         "tiled_shared": threads,

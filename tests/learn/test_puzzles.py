@@ -143,7 +143,7 @@ def test_the_bug_in_a_readers_own_kernel_gets_the_same_message(emulator: Emulato
 def test_plain_implementations() -> None:
     a, b = cases.FIVE, cases.FOUR
     assert cases.merged(a, b).tolist() == [1, 7, 7, 8, 9, 10, 10, 10, 12]
-    assert cases.merge_ranks(a, b).tolist() == [*accumulate([0, 1, 1, 0, 1, 1, 1, 0, 0, 0])]
+    assert cases.all_coranks(a, b).tolist() == [*accumulate([0, 1, 1, 0, 1, 1, 1, 0, 0, 0])]
     assert cases.common_items(a, b)[:3].tolist() == [2, 7, 10]
     assert cases.numbers_in_order(cases.ints(2, 2, 1, 2), cases.ints(0, 2, 4)).tolist() == [2, 0, 1, 3]
     unwritten = np.frombuffer(bytes([cases.UNWRITTEN]) * 4, np.int32)[0]

@@ -21,7 +21,7 @@ _GUARD = 1 << 16
 _UNWRITTEN = 0xA5
 
 
-def main(words: list[str]) -> int:
+def run_loose_kernel(words: list[str]) -> int:
     """Run the program; returns the exit status."""
     source, kernel, staged, device, cases, outputs, fault = words
     import cupy
@@ -73,4 +73,4 @@ def _run(function: object, sizes: tuple[int, ...], packed: BinaryIO, out: Binary
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_loose_kernel(sys.argv[1:]))

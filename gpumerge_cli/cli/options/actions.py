@@ -218,7 +218,7 @@ ACTIONS = (
     ),
     Option(
         "seed", "Actions", ("learn",), "The same seed makes the same random cases; by default they differ.",
-        kind="number", project=True,
+        kind="number",
     ),
     Option(
         "json", "Actions", ("rank",),
