@@ -11,7 +11,7 @@ from gpumerge_cli.dataclass import replace
 from gpumerge_cli.learn.cases import HELD, LaunchCase
 from gpumerge_cli.learn.faults import KernelFault, KernelRun
 from gpumerge_cli.learn.pictures import Problem, fault_problem, wrong_output
-from gpumerge_cli.learn.puzzles import Puzzle, KernelTask
+from gpumerge_cli.learn.puzzles import KernelTask, Puzzle
 from gpumerge_cli.results.puzzles import Verdict
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.learn import cases
-from gpumerge_cli.learn.cases import DrawCases, CaseItems, LaunchCase, MakeCases
+from gpumerge_cli.learn.cases import CaseItems, DrawCases, LaunchCase, MakeCases
 from gpumerge_cli.results.puzzles import Verdict, VerdictState
 from gpumerge_cli.suggestions import did_you_mean
 from gpumerge_cli.units import quoted_value

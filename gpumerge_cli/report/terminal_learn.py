@@ -45,8 +45,8 @@ def show_problem(verdict: Verdict, console: Console) -> None:
         console.print(Text(visible_lines(verdict.compiler)), soft_wrap=True)
         return
     if verdict.case:
-        console.print(Text(f"{verdict.case}:"), soft_wrap=True)
-    console.print(Text(visible(verdict.problem), _WRONG), soft_wrap=True)
+        console.print(Text(f"{verdict.case}:"))
+    console.print(Text(visible(verdict.problem), _WRONG))
     if verdict.picture:
         console.print()
         _draw(verdict.picture, console)

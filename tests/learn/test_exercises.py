@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.errors import InputError
-from gpumerge_cli.learn.cases import FIVE, FOUR, ints, all_coranks
+from gpumerge_cli.learn.cases import FIVE, FOUR, all_coranks, ints
 from gpumerge_cli.learn.exercises import all_exercises, check_exercises, exercise_answers, exercise_text
 
 
