@@ -28,6 +28,8 @@ def run_learn(options: LearnOptions) -> int:
     if not options.files:
         raise UsageError("no folder was named", way_out="name one for your answers: gpumerge learn FOLDER")
     folder, *words = options.files
+    if not words and folder in puzzle_names() and not os.path.isdir(folder):
+        raise UsageError(f"{folder} is a puzzle, and no folder was named", way_out=f"gpumerge learn FOLDER {folder}")
     names = list(dict.fromkeys(map(known_name, words)))
     if options.check:
         return _check(folder, names or list(puzzle_names()), options, named=bool(names))

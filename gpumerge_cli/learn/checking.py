@@ -10,7 +10,7 @@ import numpy as np
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.learn.cases import HELD, LaunchCase
 from gpumerge_cli.learn.faults import KernelFault, KernelRun
-from gpumerge_cli.learn.pictures import Problem, fault_problem, wrong_output
+from gpumerge_cli.learn.pictures import Problem, fault_problem, with_inputs, wrong_output
 from gpumerge_cli.learn.puzzles import KernelTask, Puzzle
 from gpumerge_cli.results.puzzles import Verdict
 
@@ -39,33 +39,43 @@ def check_puzzle(puzzle: Puzzle, text: str, shown: str, runners: Sequence[Kernel
         done = runner.run(text, puzzle.file, task, cases)
         if done.compiler:
             return Verdict(puzzle.name, shown, "not compiled", tuple(used), compiler=done.compiler)
-        found = _first_problem(puzzle, done, cases)
+        found = _first_problem(puzzle, text, done, cases)
         if found is not None:
-            case, problem, lesson = found
+            number, problem, lesson = found
+            case = cases[number].describe()
+            case += f", random by --seed {seed}" if number >= len(task.cases()) else ""
             return Verdict(
-                puzzle.name, shown, "wrong", tuple(used), len(cases), problem.sentence, case.describe(),
-                problem.picture, lesson,
+                puzzle.name, shown, "wrong", tuple(used), len(cases), problem.sentence, case, problem.picture,
+                problem.lines, lesson,
             )  # fmt: skip
     return Verdict(puzzle.name, shown, "solved", tuple(used), len(cases))
 
 
-def _first_problem(
-    puzzle: Puzzle, done: KernelRun, cases: Sequence[LaunchCase]
-) -> tuple[LaunchCase, Problem, str] | None:
-    """The first case that fails, what is wrong, and the lesson."""
-    for case, output in zip(cases, done.outputs, strict=False):
+def _first_problem(puzzle: Puzzle, done: KernelRun, cases: Sequence[LaunchCase]) -> tuple[int, Problem, str] | None:
+    """The number of the first case that fails, the problem, and the lesson."""
+    for number, (case, output) in enumerate(zip(cases, done.outputs, strict=False)):
         expected = puzzle.task.expected(case.a, case.b)
         problem = wrong_output(puzzle.task, case, np.frombuffer(output, expected.dtype), expected)
         if problem is not None:
-            return case, problem, case.lesson
+            return number, problem, case.lesson
     fault = done.fault
     if fault is None:
         return None
-    case = cases[min(fault.case, len(cases) - 1)]
-    problem = fault_problem(_in_tiles(fault, puzzle.task, case), puzzle.file)
+    number = min(fault.case, len(cases) - 1)
+    case = cases[number]
+    problem = with_inputs(fault_problem(_in_tiles(fault, puzzle.task, case), puzzle.file), puzzle.task, case)
+    problem = replace(problem, lines=_lines(fault, text))
     own = puzzle.lesson if fault.kind == puzzle.lesson_for else ""
     by_case = "" if fault.kind in ("race", "barrier", "endless", "crash") else case.lesson
-    return case, problem, own or by_case or _held(puzzle.task, fault.kind) or problem.reason
+    return number, problem, own or by_case or _held(puzzle.task, fault.kind) or problem.reason
+
+
+def _lines(fault: KernelFault, text: str) -> tuple[tuple[int, str], ...]:
+    """The lines of a reader's text where the accesses of a fault stand, by their numbers from 1."""
+    lines = text.splitlines()
+    accesses = [one for one in (fault.other, fault.access) if one is not None]
+    numbers = sorted({one.line for one in accesses if 0 < one.line <= len(lines)})
+    return tuple((number, lines[number - 1].strip()) for number in numbers)
 
 
 def _in_tiles(fault: KernelFault, task: KernelTask, case: LaunchCase) -> KernelFault:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpumerge_cli.dataclass import dataclass
+from gpumerge_cli.dataclass import dataclass, replace
 from gpumerge_cli.learn.cases import UNWRITTEN, CaseItems, LaunchCase, all_coranks
 from gpumerge_cli.learn.faults import FaultyAccess, KernelFault
 from gpumerge_cli.learn.puzzles import KernelTask
@@ -35,6 +35,8 @@ class Problem:
     sentence: str
     picture: tuple[PictureRow, ...] = ()
     reason: str = ""
+    lines: tuple[tuple[int, str], ...] = ()
+    """As in Verdict."""
 
 
 def wrong_output(task: KernelTask, case: LaunchCase, output: CaseItems, expected: CaseItems) -> Problem | None:
@@ -140,6 +142,15 @@ def fault_problem(fault: KernelFault, file: str) -> Problem:
     return Problem(
         f"the GPU reports: {fault.text}", (), "a check with --backend cpu shows where, if g++ or ziglang is here"
     )
+
+
+def with_inputs(problem: Problem, task: KernelTask, case: LaunchCase) -> Problem:
+    """The same problem, with the inputs ahead of its picture if they are small."""
+    if max(len(case.a), len(case.b)) > _AROUND * 2:
+        return problem
+    runs = zip((case.a, case.b), task.arrays, strict=False)
+    inputs = (PictureRow(name, tuple(f"{item:g}" for item in run)) for run, name in runs)
+    return replace(problem, picture=(*inputs, *problem.picture))
 
 
 def _verb(access: FaultyAccess) -> str:

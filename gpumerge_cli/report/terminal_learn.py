@@ -50,6 +50,11 @@ def show_problem(verdict: Verdict, console: Console) -> None:
     if verdict.picture:
         console.print()
         _draw(verdict.picture, console)
+    if verdict.lines:
+        console.print()
+        wide = len(str(verdict.lines[-1][0]))
+        for number, text in verdict.lines:
+            console.print(Text(f"  {number:>{wide}}  {visible(text)}"), soft_wrap=True)
     if verdict.lesson:
         console.print()
         console.print(Text(f"{verdict.lesson[:1].upper()}{verdict.lesson[1:]}."))

@@ -41,6 +41,8 @@ class Verdict:
     case: str = ""
     """The case that shows it, in words."""
     picture: tuple[PictureRow, ...] = ()
+    lines: tuple[tuple[int, str], ...] = ()
+    """The lines of the file where it happens, by their numbers from 1."""
     lesson: str = ""
     """The reason why such a case fails, or a hint."""
     compiler: str = ""

@@ -59,6 +59,7 @@ def test_solutions(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "message"),
     [
         ((), "no folder was named; name one for your answers: gpumerge learn FOLDER"),
+        (("tiled", "--check"), "tiled is a puzzle, and no folder was named; gpumerge learn FOLDER tiled"),
         (("{}", "co_rnk"), "there is no puzzle 'co_rnk'; did you mean co_rank?"),
         (("--solution", "xyz"), "there is no puzzle 'xyz'; use exercises, sequential, "),
         (("--solution", "tiled", "--check"), "--solution prints a solution, so it does not go with --check"),

@@ -36,6 +36,8 @@ void atomic_ends();
 #define blockDim emulator::block_dim
 #define gridDim emulator::grid_dim
 
+typedef decltype(sizeof 0) size_t;
+
 extern "C" {
 int printf(const char*, ...);
 void __syncthreads();
@@ -66,6 +68,12 @@ inline float ceilf(float value) { return __builtin_ceilf(value); }
 inline float ceil(float value) { return __builtin_ceilf(value); }
 inline double ceil(int value) { return value; }
 inline double ceil(unsigned value) { return value; }
+
+template <typename T>
+inline T __ldg(const T* place)
+{
+    return *place;
+}
 
 template <typename T>
 inline T atomicAdd(T* place, T value)

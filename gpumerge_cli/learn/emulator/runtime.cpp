@@ -362,7 +362,8 @@ void watch()
 Array& shared_named(const char* name, Address bytes, unsigned item)
 {
     for (int number = 0; number < array_count; ++number)
-        if (arrays[number].shared && strcmp(arrays[number].name, name) == 0) return arrays[number];
+        if (arrays[number].shared && arrays[number].bytes == bytes && strcmp(arrays[number].name, name) == 0)
+            return arrays[number];
     return add_array(name, bytes, item, true);
 }
 
