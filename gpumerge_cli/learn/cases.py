@@ -9,7 +9,7 @@ import numpy as np
 
 from gpumerge_cli.dataclass import dataclass
 
-CaseItems = np.ndarray[Any, Any]
+PuzzleItems = np.ndarray[Any, Any]
 """Sorted items of one run, or numbers."""
 
 UNWRITTEN = 0xA5
@@ -28,8 +28,8 @@ HELD = (
 class LaunchCase:
     """One launch of a puzzle's kernel, with its inputs."""
 
-    a: CaseItems
-    b: CaseItems
+    a: PuzzleItems
+    b: PuzzleItems
     lesson: str = ""
     """The reason why a kernel that passes the cases before it fails here; "" for a case without one."""
     blocks: int = 1
@@ -44,25 +44,25 @@ class LaunchCase:
         return f"{len(self.a)} + {len(self.b)} items, {blocks} of {threads}{tile}"
 
 
-def merged(a: CaseItems, b: CaseItems) -> CaseItems:
+def merged(a: PuzzleItems, b: PuzzleItems) -> PuzzleItems:
     """The stable merge: A first among equal items."""
     both = np.concatenate([a, b])
     return both[np.argsort(both, kind="stable")]
 
 
-def all_coranks(a: CaseItems, b: CaseItems) -> CaseItems:
+def all_coranks(a: PuzzleItems, b: PuzzleItems) -> PuzzleItems:
     """The co-rank in A of every rank, as int32."""
     both = np.concatenate([a, b])
     from_a = np.argsort(both, kind="stable") < len(a)
     return np.concatenate([[0], np.cumsum(from_a)]).astype(np.int32)
 
 
-def numbers_in_order(items: CaseItems, starts: CaseItems) -> CaseItems:
+def numbers_in_order(items: PuzzleItems, starts: PuzzleItems) -> PuzzleItems:
     """The numbers of the items in the order of their merge, as int32; earlier runs go first among equal items."""
     return np.argsort(items, kind="stable").astype(np.int32)
 
 
-def common_items(a: CaseItems, b: CaseItems) -> CaseItems:
+def common_items(a: PuzzleItems, b: PuzzleItems) -> PuzzleItems:
     """The number of items that both hold, those items, and bytes UNWRITTEN up to len(a) + 1 items, as int32."""
     left = b.tolist()
     kept = []
@@ -75,16 +75,16 @@ def common_items(a: CaseItems, b: CaseItems) -> CaseItems:
     return out
 
 
-def ints(*items: int) -> CaseItems:
+def ints(*items: int) -> PuzzleItems:
     """A run of int32."""
     return np.array(items, np.int32)
 
 
-def _floats(*items: float) -> CaseItems:
+def _floats(*items: float) -> PuzzleItems:
     return np.array(items, np.float32)
 
 
-def _blocky(length: int, block: int, first: int) -> CaseItems:
+def _blocky(length: int, block: int, first: int) -> PuzzleItems:
     return (2 * (np.arange(length) // block) + first).astype(np.int32)
 
 
@@ -94,7 +94,7 @@ EIGHT, SEVEN = ints(0, 1, 4, 5, 5, 7, 8, 9), ints(1, 1, 3, 6, 6, 7, 9)
 
 
 def sequential_cases() -> list[LaunchCase]:
-    """Merges by one thread. CaseItems are floats: 0.0 and -0.0 are equal, and can be told apart."""
+    """Merges by one thread. PuzzleItems are floats: 0.0 and -0.0 are equal, and can be told apart."""
     zeros = _floats(0.0), _floats(-0.0)
     rest = (
         "one input is used up first, and the rest of the other follows. That belongs behind the loop: in the loop it "
@@ -254,7 +254,7 @@ def common_cases() -> list[LaunchCase]:
 Chance = np.random.Generator
 
 
-def _sorted_run(chance: Chance, most: int, dtype: str) -> CaseItems:
+def _sorted_run(chance: Chance, most: int, dtype: str) -> PuzzleItems:
     keys = chance.integers(0, int(chance.choice([2, 9, 99])), int(chance.integers(0, most)))
     return np.sort(keys).astype(dtype)
 

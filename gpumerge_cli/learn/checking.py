@@ -51,7 +51,9 @@ def check_puzzle(puzzle: Puzzle, text: str, shown: str, runners: Sequence[Kernel
     return Verdict(puzzle.name, shown, "solved", tuple(used), len(cases))
 
 
-def _first_problem(puzzle: Puzzle, done: KernelRun, cases: Sequence[LaunchCase]) -> tuple[int, Problem, str] | None:
+def _first_problem(
+    puzzle: Puzzle, text: str, done: KernelRun, cases: Sequence[LaunchCase]
+) -> tuple[int, Problem, str] | None:
     """The number of the first case that fails, the problem, and the lesson."""
     for number, (case, output) in enumerate(zip(cases, done.outputs, strict=False)):
         expected = puzzle.task.expected(case.a, case.b)

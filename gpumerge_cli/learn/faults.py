@@ -38,7 +38,7 @@ class KernelFault:
     array: str = ""
     index: int = 0
     size: int = 0
-    """CaseItems of the array."""
+    """PuzzleItems of the array."""
     text: str = ""
     """More about it, in words."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpumerge_cli.dataclass import dataclass, replace
-from gpumerge_cli.learn.cases import UNWRITTEN, CaseItems, LaunchCase, all_coranks
+from gpumerge_cli.learn.cases import UNWRITTEN, LaunchCase, PuzzleItems, all_coranks
 from gpumerge_cli.learn.faults import FaultyAccess, KernelFault
 from gpumerge_cli.learn.puzzles import KernelTask
 from gpumerge_cli.results.puzzles import PictureRow
@@ -39,7 +39,7 @@ class Problem:
     """As in Verdict."""
 
 
-def wrong_output(task: KernelTask, case: LaunchCase, output: CaseItems, expected: CaseItems) -> Problem | None:
+def wrong_output(task: KernelTask, case: LaunchCase, output: PuzzleItems, expected: PuzzleItems) -> Problem | None:
     """The first wrong item of an output; None if there is none."""
     bits = f"u{expected.dtype.itemsize}"
     differ = (output.view(bits) != expected.view(bits)).nonzero()[0]
@@ -65,7 +65,7 @@ def wrong_output(task: KernelTask, case: LaunchCase, output: CaseItems, expected
     return Problem(sentence, (*rows, *below))
 
 
-def _shown(items: CaseItems, number: int) -> str:
+def _shown(items: PuzzleItems, number: int) -> str:
     """An item; ? for one that was not written."""
     item = items[number]
     return "?" if item.tobytes() == bytes([UNWRITTEN]) * item.dtype.itemsize else f"{item:g}"
@@ -82,7 +82,7 @@ def _input_rows(task: KernelTask, case: LaunchCase, rank: int) -> tuple[PictureR
     return first, second
 
 
-def _cut_rows(task: KernelTask, case: LaunchCase, output: CaseItems, rank: int, i: int) -> tuple[PictureRow, ...]:
+def _cut_rows(task: KernelTask, case: LaunchCase, output: PuzzleItems, rank: int, i: int) -> tuple[PictureRow, ...]:
     """Both inputs with the cut of the reader's co-rank, if it is one, and with the correct cut."""
     runs = [[f"{item:g}" for item in run] for run in (case.a, case.b)]
     rows = []

@@ -12,7 +12,7 @@ from typing import Any
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.learn import cases
-from gpumerge_cli.learn.cases import CaseItems, DrawCases, LaunchCase, MakeCases
+from gpumerge_cli.learn.cases import DrawCases, LaunchCase, MakeCases, PuzzleItems
 from gpumerge_cli.results.puzzles import Verdict, VerdictState
 from gpumerge_cli.suggestions import did_you_mean
 from gpumerge_cli.units import quoted_value
@@ -29,7 +29,7 @@ class KernelTask:
 
     kernel: str
     """The name of the kernel, which takes A, m, B, n and C, and the tile if `staged`."""
-    expected: Callable[[CaseItems, CaseItems], CaseItems]
+    expected: Callable[[PuzzleItems, PuzzleItems], PuzzleItems]
     cases: MakeCases
     random: DrawCases
     staged: bool = False
