@@ -143,7 +143,7 @@ def basic_cases() -> list[LaunchCase]:
         ),
         LaunchCase(
             ints(1, 2, 3), ints(1, 2),
-            "there are more threads than items: limit the begin and the end of a piece to m + n", 4, 2,
+            "there are more threads than items: limit the start and the end of a piece to m + n", 4, 2,
         ),
         LaunchCase(FIVE, FOUR, "", 1, 3),
         LaunchCase(EIGHT, SEVEN, "", 2, 2),
@@ -164,7 +164,7 @@ _ROUNDS = LaunchCase(
     "the last round is less than a tile, and 5 / 4 is 1: there are (length + tile - 1) / tile rounds", 1, 2, 4,
 )  # fmt: skip
 _MORE_BLOCKS = LaunchCase(
-    ints(1, 2, 3), ints(1, 2), "there are more blocks than items: limit the begin and the end of a section to m + n",
+    ints(1, 2, 3), ints(1, 2), "there are more blocks than items: limit the start and the end of a section to m + n",
     8, 2, 4,
 )  # fmt: skip
 
@@ -187,7 +187,7 @@ def tiled_cases() -> list[LaunchCase]:
         _MORE_BLOCKS,
         LaunchCase(
             ints(1, 3, 5, 7, 9, 11, 13), ints(2, 4, 6, 8, 10),
-            "A_consumed counts from the begin of the section, so B has given C_completed - A_consumed. Adding "
+            "A_consumed counts from the start of the section, so B has given C_completed - A_consumed. Adding "
             "tile - A_consumed in each round counts earlier rounds again", 1, 2, 4,
         ),
         LaunchCase(ints(*range(5)), ints(*range(20)), HELD, 1, 2, 4),

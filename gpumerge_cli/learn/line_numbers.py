@@ -39,7 +39,7 @@ class _Reader:
 
 
 def line_of(program: bytes, offset: int, file: str) -> int:
-    """The line of `file` whose code lies `offset` bytes behind the begin of a program in memory; 0 if it has none.
+    """The line of `file` whose code lies `offset` bytes behind the start of a program in memory; 0 if it has none.
 
     program: the bytes of an ELF file of 64 bits, little-endian. Never raises for a table that it cannot read.
     """

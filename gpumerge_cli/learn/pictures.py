@@ -72,7 +72,7 @@ def _shown(items: PuzzleItems, number: int) -> str:
 
 
 def _input_rows(task: KernelTask, case: LaunchCase, rank: int) -> tuple[PictureRow, PictureRow]:
-    """Both inputs, around the cut at a rank of their merge; from the begin for rank -1."""
+    """Both inputs, around the cut at a rank of their merge; from the start for rank -1."""
     i = int(all_coranks(case.a, case.b)[rank]) if rank >= 0 else -1
     cuts = (i, rank - i) if rank >= 0 else (-1, -1)
     runs = [[f"{item:g}" for item in run] for run in (case.a, case.b)]

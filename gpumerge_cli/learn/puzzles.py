@@ -133,9 +133,9 @@ def _bug(found: dict[str, Puzzle], row: dict[str, Any]) -> Puzzle:
     heading = "".join(
         f"// {line}\n"
         for line in (
-            f"A kernel as printed or noted, with one mistake: {row['about']}.",
+            f"This kernel has one mistake, which the textbook or notes on it print: {row['about']}.",
             f"See it fail:  gpumerge learn FOLDER {name} --check",
-            "Then mend it. Everything else in this file is correct.",
+            "Then correct it. Everything else in this file is right.",
         )
     )
     body = _HEADING.sub("", of.solution)
