@@ -61,5 +61,6 @@ class GpuRunner:
             if done.fault is not None and done.fault.kind == "device":
                 errors = folder / loose.ERRORS
                 if errors.exists():
-                    return KernelRun((), compiler=errors.read_text("utf-8", "replace"))
+                    lines = errors.read_text("utf-8", "replace").strip().splitlines()
+                    return KernelRun((), compiler="\n".join(line for line in lines if ".cubin.cu" not in line))
             return done

@@ -14,6 +14,7 @@ _AROUND = 6
 """Cells on either side of the wrong one."""
 _MORE = "…"
 
+_TWO_WRITES = "two threads must not write one place: look at how each of them finds the places that it writes"
 _BETWEEN = (
     "put __syncthreads() between the two, where all threads of the block pass; threads of different blocks must use "
     "different places"
@@ -191,6 +192,7 @@ def _race(fault: KernelFault, own: FaultyAccess, other: FaultyAccess, file: str,
     between = "and blocks wait for nobody" if blocks else "and no barrier is between the two"
     marks = {(access.block if blocks else access.thread): "w" if access.writes else "r" for access in (other, own)}
     rows = _place_rows(fault, marks, "block" if blocks else "thread")
+    reason = _TWO_WRITES if own.writes and other.writes else reason
     return Problem(f"a race: {first}, {second}, {between}", rows, reason)
 
 

@@ -90,7 +90,8 @@ class Puzzle:
     """The text of the reader's file as it is first written."""
     solution: str
     lesson: str = ""
-    """The reason why it fails with a fault of the kind `lesson_for`; "" if its cases tell it."""
+    """The reason why it fails; "" if its cases tell it. It is for the file as it was written, and for a fault of the
+    kind `lesson_for`."""
     lesson_for: str = ""
 
     @property
@@ -148,8 +149,8 @@ def _bug(found: dict[str, Puzzle], row: dict[str, Any]) -> Puzzle:
         assert old in wrong, (name, old)
         wrong = wrong.replace(old, new)
     task = TASKS[row.get("task", row["of"])]
-    lesson = row.get("lesson", ""), row.get("fault", "")
-    return Puzzle(name, task, row["about"], heading + wrong, heading + right, *lesson)
+    lesson = cases.HELD if row.get("lesson") == "HELD" else row.get("lesson", "")
+    return Puzzle(name, task, row["about"], heading + wrong, heading + right, lesson, row.get("fault", ""))
 
 
 @cache

@@ -34,6 +34,7 @@ def show_verdicts(verdicts: Sequence[Verdict], console: Console) -> None:
         if one.state == "solved":
             on = f" on {' and '.join(one.checked_on)}" if one.checked_on else ""
             line.append(f": {one.cases} {'cases' if one.checked_on else 'answers'}{on}")
+            line.append("; only the CPU shows races" if one.checked_on == ("gpu",) else "")
         console.print(line, soft_wrap=True)
 
 

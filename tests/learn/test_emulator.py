@@ -39,7 +39,15 @@ def check(emulator: Emulator, body: str, name: str = "basic") -> Verdict:
         ),
         (
             "    __shared__ int last, all[4];\n    all[threadIdx.x] = 1;\n    last = all[threadIdx.x ^ 1];",
-            "thread 0 of block 0 reads all[1] (basic.cu:5), which nobody has written",
+            "a race: thread 0 reads all[1] (basic.cu:5), thread 1 writes it (basic.cu:4), and no barrier",
+        ),
+        (
+            "    __shared__ int all[4];\n    C[threadIdx.x] = all[3];\n    __syncthreads();\n    all[3] = 1;",
+            "thread 0 of block 0 reads all[3] (basic.cu:4), which nobody has written",
+        ),
+        (
+            "    __shared__ int all[4];\n    C[all[2]] = 1;",
+            "thread 0 of block 0 reads all[2] (basic.cu:4), which nobody has written",
         ),
         (
             "    __shared__ int all[4];\n    all[threadIdx.x] = 1;\n    if (threadIdx.x) C[0] = all[0];",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 
 from gpumerge_cli.learn import cases
 from gpumerge_cli.learn.checking import check_puzzle
+from gpumerge_cli.learn.faults import KernelRun
 from gpumerge_cli.learn.on_cpu import Emulator
-from gpumerge_cli.learn.puzzles import TASKS, known_name, puzzles
+from gpumerge_cli.learn.puzzles import TASKS, KernelTask, known_name, puzzles
 from gpumerge_cli.results.puzzles import Verdict
 from tests.seeds import given_or_random_seed
 
@@ -110,6 +112,38 @@ def test_each_bug_is_caught_with_its_own_message(emulator: Emulator, bug: str) -
     assert any(row.marked >= 0 or row.cut >= 0 for row in found.picture)
     for line in _lines(found.problem):
         assert text.splitlines()[line - 1].strip().startswith(("for", "const", "A_s", "B_s", "merge_", "A_", "Ring"))
+
+
+class Lucky:
+    """A processor on which every kernel gives correct outputs."""
+
+    processor = "gpu"
+
+    def run(self, text: str, file: str, task: KernelTask, given: Sequence[cases.LaunchCase]) -> KernelRun:
+        return KernelRun(tuple(task.expected(case.a, case.b).tobytes() for case in given))
+
+
+def test_a_mistake_that_does_no_harm_is_still_one() -> None:
+    puzzle = puzzles()["bug_cuts"]
+    found = check_puzzle(puzzle, puzzle.given, "f", [Lucky()], seed=1)
+    assert found.state == "wrong"
+    assert found.problem == "the mistake makes no item wrong here, as races need not: --backend cpu shows it"
+    assert found.lesson == puzzle.lesson
+    assert check_puzzle(puzzle, puzzle.solution, "f", [Lucky()], seed=1).state == "solved"
+
+
+def test_a_random_case_tells_its_seed() -> None:
+    class Unlucky(Lucky):
+        def run(self, text: str, file: str, task: KernelTask, given: Sequence[cases.LaunchCase]) -> KernelRun:
+            outputs = [*super().run(text, file, task, given).outputs]
+            last = max(number for number, output in enumerate(outputs) if output)
+            outputs[last] = bytes(len(outputs[last]))[:-1] + b"\1"
+            return KernelRun(tuple(outputs))
+
+    puzzle = puzzles()["tiled"]
+    found = check_puzzle(puzzle, puzzle.solution, "f", [Unlucky()], seed=77)
+    assert found.case.endswith(", random by --seed 77")
+    assert found.lesson == ""
 
 
 def _parts(sentence: str) -> list[str]:

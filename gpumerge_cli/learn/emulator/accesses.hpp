@@ -87,10 +87,12 @@ void see(Array& array, Address index, bool writes, Address code)
         place.written = true;
         return;
     }
-    if (!place.written) {
-        char rest[400];
-        snprintf(rest, sizeof rest, "0 %s %s %lu %lu", in_file(own.code), array.name, index, array.bytes / array.item);
-        stop("unwritten", rest);
+    if (!place.written && !unwritten.seen) {
+        unwritten.seen = true;
+        unwritten.block = block_index.x;
+        unwritten.thread = thread_index.x;
+        snprintf(unwritten.rest, sizeof unwritten.rest, "0 %s %s %lu %lu", in_file(own.code), array.name, index,
+                 array.bytes / array.item);
     }
     if (place.read.thread != own.thread || place.read.block != own.block) place.other_read = place.read;
     place.read = own;

@@ -25,6 +25,7 @@ namespace {
 void wait_at(Barrier& barrier)
 {
     if (++barrier.waiting == barrier.threads) {
+        if (unwritten.seen) stop("unwritten", "");
         barrier.waiting = 0;
         ++barrier.passed;
         return;
@@ -78,6 +79,7 @@ void run_block()
             current = -1;
             left -= fiber.done;
         }
+        if (left == 0 && unwritten.seen) stop("unwritten", "");
         if (any) continue;
         int ended = 0, waiting = 0;
         for (int thread = now.threads; thread-- > 0;) (fibers[thread].done ? ended : waiting) = thread;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -75,12 +76,24 @@ Launch now;
 const void *input_a, *input_b;
 void* output;
 
+// A read of a place that nobody had written. It may yet prove to be one side of a race, up to the next barrier.
+struct Unwritten {
+    bool seen = false;
+    unsigned block = 0, thread = 0;
+    char rest[400];
+};
+
+Unwritten unwritten;
+
 [[noreturn]] void stop(const char* kind, const char* rest)
 {
     current = -1;
     FILE* const file = fopen(fault_name, "w");
     if (file != nullptr) {
-        fprintf(file, "%d %s %u %u %s\n", case_number, kind, block_index.x, thread_index.x, rest);
+        if (unwritten.seen && strcmp(kind, "race") != 0)
+            fprintf(file, "%d unwritten %u %u %s\n", case_number, unwritten.block, unwritten.thread, unwritten.rest);
+        else
+            fprintf(file, "%d %s %u %u %s\n", case_number, kind, block_index.x, thread_index.x, rest);
         fclose(file);
     }
     _exit(3);
