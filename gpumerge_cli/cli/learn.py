@@ -6,7 +6,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.options.typed import LearnOptions
@@ -111,17 +111,21 @@ def _verdicts(
 
 
 def _runners(options: LearnOptions, stack: ExitStack) -> list[KernelRunner]:
-    """The processors that check. auto: the CPU if there is a compiler, and the GPU if there is one."""
+    """The processors that check. auto: the CPU if there is a compiler, and the GPU if one can be used."""
     from gpumerge_cli.learn.on_cpu import Emulator
-    from gpumerge_cli.learn.on_gpu import GpuRunner, gpu_is_usable
+    from gpumerge_cli.learn.on_gpu import GpuRunner, may_have_gpu
 
+    if options.backend == "gpu":
+        return [GpuRunner(options.device)]
     found: list[KernelRunner] = []
-    if options.backend != "gpu":
-        try:
-            found.append(stack.enter_context(Emulator()))
-        except DeviceError:
-            if options.backend == "cpu" or not gpu_is_usable():
-                raise
-    if options.backend == "gpu" or (options.backend == "auto" and gpu_is_usable()):
-        found.append(GpuRunner(options.device))
+    problem: DeviceError | None = None
+    try:
+        found.append(stack.enter_context(Emulator()))
+    except DeviceError as error:
+        problem = error
+    if options.backend == "auto" and may_have_gpu():
+        with suppress(DeviceError):
+            found.append(GpuRunner(options.device))
+    if problem is not None and not found:
+        raise problem
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -10,18 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import gpumerge_cli.backends.gpu.loose_kernel as loose
-from gpumerge_cli.backends.gpu import presence
-from gpumerge_cli.errors import DeviceError
+from gpumerge_cli.backends.gpu import access, presence
 from gpumerge_cli.learn.cases import LaunchCase
 from gpumerge_cli.learn.faults import KernelRun
 from gpumerge_cli.learn.processes import SECONDS, run_cases
 from gpumerge_cli.learn.puzzles import FILES, KernelTask
 
-_PACKAGE = str(Path(__file__).parents[2])
 
-
-def gpu_is_usable() -> bool:
-    """Whether the system shows a GPU, and CuPy is installed."""
+def may_have_gpu() -> bool:
+    """Whether the system shows a GPU, and CuPy is installed; the GPU may still not be usable."""
     return presence.is_present() and find_spec("cupy") is not None
 
 
@@ -41,23 +37,18 @@ class GpuRunner:
     processor = "gpu"
 
     def __init__(self, device: int = 0) -> None:
-        if not gpu_is_usable():
-            raise DeviceError(
-                "no GPU is here, or CuPy is not installed", way_out="install gpumerge[cuda13], or use --backend cpu"
-            )
+        access.create(device)  # its errors tell what is missing
         self._device = device
 
     def run(self, text: str, file: str, task: KernelTask, cases: Sequence[LaunchCase]) -> KernelRun:
         """As Emulator.run."""
-        path = os.pathsep.join([_PACKAGE, *filter(None, [os.environ.get("PYTHONPATH")])])
         with tempfile.TemporaryDirectory(prefix="gpumerge-learn-") as name:
             folder = Path(name)
             source = folder / file
             source.write_text(with_given(text, file), "utf-8")
-            words = [sys.executable, "-P", "-m", loose.__name__, str(source), task.kernel, str(int(task.staged)),
-                     str(self._device)]  # fmt: skip
-            environment = {**os.environ, "PYTHONPATH": path}
-            done = run_cases(words, folder, task, cases, SECONDS, environment=environment)
+            # -P: Python's own modules must not be looked for beside the program.
+            words = [sys.executable, "-P", loose.__file__, str(source), task.kernel, str(int(task.staged))]
+            done = run_cases([*words, str(self._device)], folder, task, cases, SECONDS)
             if done.fault is not None and done.fault.kind == "device":
                 errors = folder / loose.ERRORS
                 if errors.exists():

@@ -11,7 +11,7 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,30 +31,27 @@ LineOf = Callable[[int], int]
 
 def run_cases(
     program: Sequence[str], folder: Path, task: KernelTask, cases: Sequence[LaunchCase], seconds: int, *,
-    line_of: LineOf = lambda _: 0, environment: Mapping[str, str] | None = None,
+    line_of: LineOf = lambda _: 0,
 ) -> KernelRun:  # fmt: skip
     """Run the cases by a program in a folder, where it finds no other files than it is given.
 
-    seconds: of processor time for one case. environment: of the program, by default this process's. Raises DeviceError
-    if it cannot be started.
+    seconds: of processor time for one case. Raises DeviceError if the program cannot be started.
     """
     places = [folder / name for name in ("cases", "outputs", "fault")]
     for place in places:
         place.unlink(missing_ok=True)
     places[0].write_bytes(b"".join(_packed(case, task, seconds) for case in cases))
-    status = _status([*program, *map(str, places)], folder, environment)
+    status = _status([*program, *map(str, places)], folder)
     outputs = _outputs(places[1], cases, task)
     return KernelRun(tuple(outputs), _fault(places[2], status, len(outputs), line_of))
 
 
-def _status(words: Sequence[str], folder: Path, environment: Mapping[str, str] | None) -> int | None:
+def _status(words: Sequence[str], folder: Path) -> int | None:
     """The exit status of the program, None if it was ended because it took too long."""
     null = subprocess.DEVNULL
     prints = null if sys.stderr is None else 2  # printf of the reader's kernel
     try:
-        process = subprocess.Popen(
-            words, cwd=folder, env=environment, stdin=null, stdout=prints, stderr=null, start_new_session=True
-        )
+        process = subprocess.Popen(words, cwd=folder, stdin=null, stdout=prints, stderr=null, start_new_session=True)
     except OSError as error:
         raise DeviceError(
             f"{words[0]} does not start: {error.strerror}", way_out="let TMPDIR name a folder where programs may run"

@@ -142,11 +142,15 @@ def test_processors_of_auto(
     def no_compiler() -> None:
         raise DeviceError("no compiler", way_out="install one")
 
+    def no_gpu(device: int) -> None:
+        raise DeviceError("no GPU", way_out=f"not {device}")
+
     monkeypatch.setattr(on_cpu, "host_compiler", no_compiler)
-    monkeypatch.setattr(on_gpu, "gpu_is_usable", lambda: False)
-    for words in ((), ("--backend", "cpu")):
-        status, _, err = run(capsys, str(tmp_path), "basic", "--check", *words)
-        assert (status, err) == (2, "gpumerge: no compiler; install one\n")
-    status, _, err = run(capsys, str(tmp_path), "basic", "--check", "--backend", "gpu")
-    assert status == 2
-    assert "no GPU is here, or CuPy is not installed; install gpumerge[cuda13], or use --backend cpu" in err
+    monkeypatch.setattr(on_gpu.access, "create", no_gpu)
+    for present in (False, True):
+        monkeypatch.setattr(on_gpu, "may_have_gpu", lambda present=present: present)
+        for words in ((), ("--backend", "cpu")):
+            status, _, err = run(capsys, str(tmp_path), "basic", "--check", *words)
+            assert (status, err) == (2, "gpumerge: no compiler; install one\n")
+    status, _, err = run(capsys, str(tmp_path), "basic", "--check", "--backend", "gpu", "--device", "3")
+    assert (status, err) == (2, "gpumerge: no GPU; not 3\n")
