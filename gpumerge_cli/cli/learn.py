@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from gpumerge_cli.cli.options.typed import LearnOptions
 from gpumerge_cli.errors import DeviceError, InputError, UsageError, output_error
-from gpumerge_cli.units import visible
 
 if TYPE_CHECKING:
     from gpumerge_cli.learn.checking import KernelRunner
@@ -60,7 +60,14 @@ def _write(folder: str, names: Sequence[str], *, quiet: bool) -> None:
             file, text, about = one.file, one.given, one.about
         rows.append((file, write_missing(folder, file, text), about))
     if not quiet:
-        show_written(visible(folder), rows, PlainConsole())
+        _letters_of_any_terminal()
+        show_written(folder, rows, PlainConsole())
+
+
+def _letters_of_any_terminal() -> None:
+    """Let standard output replace letters that it has not, as in names."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _check(folder: str, names: Sequence[str], options: LearnOptions, *, named: bool) -> int:
@@ -75,6 +82,7 @@ def _check(folder: str, names: Sequence[str], options: LearnOptions, *, named: b
     except OSError as error:
         raise output_error(error, tempfile.gettempdir()) from error
     if not options.quiet:
+        _letters_of_any_terminal()
         console = PlainConsole()
         show_verdicts(verdicts, console)
         wrong = [one for one in verdicts if one.state in ("wrong", "not compiled")]

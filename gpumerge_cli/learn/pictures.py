@@ -12,7 +12,7 @@ from gpumerge_cli.results.puzzles import PictureRow
 
 _AROUND = 6
 """Cells on either side of the wrong one."""
-_MORE = "…"
+_MORE = ".."
 
 _TWO_WRITES = "two threads must not write one place: look at how each of them finds the places that it writes"
 _BETWEEN = (

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpumerge_cli.results.puzzles import PictureRow, Verdict
+from gpumerge_cli.shell_words import quoted
 from gpumerge_cli.units import visible, visible_lines
 
 _WRONG, _GOOD, _FAINT, _CUT = "bold red", "bold green", "bright_black", "bold magenta"
@@ -22,7 +23,7 @@ def show_written(folder: str, rows: Sequence[tuple[str, bool, str]], console: Co
         line.append(about, _FAINT)
         console.print(line, soft_wrap=True)
     first = rows[0][0].partition(".")[0]
-    console.print(Text(f"Fill in a file, then: gpumerge learn {folder} {first} --check"), soft_wrap=True)
+    console.print(Text(f"Fill in a file, then: gpumerge learn {quoted(folder)} {first} --check"), soft_wrap=True)
 
 
 def show_verdicts(verdicts: Sequence[Verdict], console: Console) -> None:
@@ -55,7 +56,7 @@ def show_problem(verdict: Verdict, console: Console) -> None:
         console.print()
         wide = len(str(verdict.lines[-1][0]))
         for number, text in verdict.lines:
-            console.print(Text(f"  {number:>{wide}}  {visible(text)}"), soft_wrap=True)
+            console.print(Text(f"  {number:>{wide}}  {visible(text.expandtabs())}"), soft_wrap=True)
     if verdict.lesson:
         console.print()
         console.print(Text(f"{verdict.lesson[:1].upper()}{verdict.lesson[1:]}."))
