@@ -78,6 +78,8 @@ def test_faults(emulator: Emulator, body: str, problem: str) -> None:
     "body",
     [
         "    atomicAdd(&C[0], 0);",
+        "    __shared__ int* pointer;\n    __shared__ __align__(16) int all[4];\n    all[threadIdx.x] = 1;\n"
+        "    __shared__ volatile int flags[2];\n    flags[threadIdx.x] = all[threadIdx.x];",
         "    __shared__ int all[32];\n    all[threadIdx.x] = 1;\n    __syncwarp();\n    C[threadIdx.x] = all[0];",
         "    __shared__ int all[32];\n    all[threadIdx.x] = 1;\n    __syncthreads();\n    all[threadIdx.x ^ 1] = 2;",
         "    /* __shared__ int a[1]; */ // for (;;)\n    extern __shared__ int none[];\n"
