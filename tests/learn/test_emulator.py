@@ -77,8 +77,8 @@ def test_faults(emulator: Emulator, body: str, problem: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "    __shared__ int count;\n    if (threadIdx.x == 0) count = 0;\n    __syncthreads();\n    atomicAdd(&count, 1);\n"
-        "    __syncthreads();\n    if (count != 2) C[99] = 1;",
+        "    __shared__ int count;\n    if (threadIdx.x == 0) count = 0;\n    __syncthreads();\n"
+        "    atomicAdd(&count, 1);\n    __syncthreads();\n    if (count != 2) C[99] = 1;",
         "    __shared__ int* pointer;\n    __shared__ __align__(16) int all[4];\n    all[threadIdx.x] = 1;\n"
         "    __shared__ volatile int flags[2];\n    flags[threadIdx.x] = all[threadIdx.x];",
         "    __shared__ int all[32];\n    all[threadIdx.x] = 1;\n    __syncwarp();\n"
