@@ -10,14 +10,17 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from gpumerge_cli.backends.gpu import joining
+from gpumerge_cli.backends.gpu.grouped import WORD_BYTES, writing
 from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, copy
 from gpumerge_cli.backends.gpu.merging import merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.radix import SortByDigits, sort_by_digits
+from gpumerge_cli.backends.gpu.sort_policy import of_fan_in
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, merge_runs
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, fan_ins, merge_passes, merge_runs
 from gpumerge_cli.backends.kernel_sizes import whole_vectors
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
@@ -115,6 +118,7 @@ class MergeOfMany:
         self._kernels, self._policy, self._order = kernels, policy, kernels.order
         self._size = item_bytes(kernels.order)
         self._merge = merge_of(kernels, policy)
+        self._cut_ahead = variant_named(policy.kernel).gpu.cut_ahead
 
     def array_steps(
         self,
@@ -149,11 +153,27 @@ class MergeOfMany:
                 yield from joining.steps(join, pieces, size, begin)
             yield from self._digits.steps((begin, total), (out, room), allocate)
             return
+        if filled > self._policy.fan_in and self._cut_ahead:
+            yield from self._by_passes([run for run in runs if run[1] > 0], out, room, allocate, text)
+            return
         for group, to in merge_runs(runs, size, out, room, fan_in=self._policy.fan_in):
             if len(group) > 1:
                 yield from self._merge.table(group, to, allocate, text)
             else:
                 yield copy, group[0][1] * size, (group[0][0], to), False
+
+    def _by_passes(self, runs: Sequence[Run], out: int, room: int, allocate: Allocate, text: Context) -> Iterator[Step]:
+        """Merge runs, none of them empty, by passes, each of which merges all its groups at once."""
+        policy, words = self._policy, list[int]()
+        most = fan_ins(len(runs), policy.fan_in)
+        passes = []
+        for fan_in, merges in zip(most, merge_passes(runs, self._size, out, room, most), strict=True):
+            merge = merge_of(self._kernels, of_fan_in(policy, fan_in), form="groups")
+            passes.append((merge, merge.lay_out(merges, words)))
+        table = allocate(len(words) * WORD_BYTES)
+        yield from writing(self._kernels, words, table.ptr)
+        for merge, groups in passes:
+            yield from merge.groups(groups, table.ptr, allocate, text)
 
     @cached_property
     def _join(self) -> Launch:

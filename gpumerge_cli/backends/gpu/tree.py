@@ -63,26 +63,41 @@ def merge_runs(
 ) -> Iterator[tuple[Sequence[Run], int]]:
     """The merges, and copies of single runs, that merge `runs` into `out`: runs and the address of their output.
 
-    Each comes after those that it depends on. The runs stay as they are. fan_in: the most runs of a
-    merge. scratch: as large as `out`; it is used only for more runs. Passes write to `out` and `scratch` in turn, and
-    the last one to `out`.
+    Each comes after those that it depends on. fan_in: the most runs of a merge. See merge_passes for the rest.
     """
     current = [run for run in runs if run[1] > 0]
+    for merges in merge_passes(current, item_bytes, out, scratch, [fan_in] * passes(len(current), fan_in)):
+        yield from merges
+
+
+def merge_passes(
+    runs: Sequence[Run], item_bytes: int, out: int, scratch: int, most: Sequence[int]
+) -> Iterator[list[tuple[Sequence[Run], int]]]:
+    """The passes that merge `runs`, none of them empty, into `out`: runs and the address of their output.
+
+    A pass has merges, and copies of single runs, which do not depend on each other, in the order of their outputs. The
+    runs stay as they are. most: the most runs of a merge, for each pass; their product is at least the number of runs.
+    scratch: as large as `out`; it is used only for more passes. Passes write to `out` and `scratch` in turn, and the
+    last one to `out`.
+    """
+    current = list(runs)
     if len(current) == 1:
-        yield current, out
+        yield [(current, out)]
         return
     inputs = {address for address, _ in current}
-    for left in reversed(range(passes(len(current), fan_in))):
+    for left, fan_in in zip(reversed(range(len(most))), most, strict=True):
         at = out if left % 2 == 0 else scratch
         merged: list[Run] = []
+        merges: list[tuple[Sequence[Run], int]] = []
         for group in _groups(current, fan_in):
             target = (at, sum(items for _, items in group))
             at += target[1] * item_bytes
             if len(group) == 1 and group[0][0] in inputs:
                 merged.append(group[0])  # the next pass reads it where it is
                 continue
-            yield group, target[0]  # the next pass would write over a single one
+            merges.append((group, target[0]))  # the next pass would write over a single one
             merged.append(target)
+        yield merges
         current = merged
 
 
