@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -139,7 +140,7 @@ def case(rng: np.random.Generator, number: int, counts: list[int], ordered: bool
     order, text = variant.order, b""
     items = drawn(rng, order, sum(counts))
     edges = np.cumsum([0, *counts])
-    for start, end in zip(edges[:-1], edges[1:], strict=True):
+    for start, end in pairwise(edges):
         if ordered:
             part = items[start:end]
             items[start:end] = part[ranks(order, part)]
