@@ -14,12 +14,12 @@ from tests import needs
 
 pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import joining, launching, many_runs, prepared, source
+from gpumerge_cli.backends.gpu import joining, launching, many_runs, merging, prepared, source
 from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, pair_order
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.errors import DeviceMemoryError
 from gpumerge_cli.order.kinds import KeyOrder, Order
-from tests.fake_kernels import STREAM, FakeKernels, call, memory, put_on_host, some
+from tests.fake_kernels import STREAM, FakeKernels, call, put_on_host, some
 
 
 @pytest.fixture(autouse=True)
@@ -76,17 +76,15 @@ def test_dates(rng: np.random.Generator, descending: bool) -> None:
 
 
 @pytest.mark.parametrize("number", [17, 40, 300])
-def test_merges_of_many_runs_by_passes(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, number: int) -> None:
-    copies: list[int] = []
-
-    def copy(nbytes: int, stream: int, words: tuple[int, int], dependent: bool) -> None:
-        memory(words[1], nbytes)[:] = memory(words[0], nbytes)
-        copies.append(nbytes)
-
+@pytest.mark.parametrize("own_cuts", [merging.OWN_CUTS, 0])
+def test_merges_of_many_runs_by_passes(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, number: int, own_cuts: int
+) -> None:
     monkeypatch.setattr(many_runs, "pays", lambda *given: False)
-    monkeypatch.setattr(many_runs, "copy", copy)
+    monkeypatch.setattr(merging, "OWN_CUTS", own_cuts)
     for dtype in ("uint8", "int64"):
         runs = [np.sort(some(rng, dtype, int(rng.integers(0, 300)))) for _ in range(number)]
+        runs[-1] = np.sort(some(rng, dtype, 50_000))
         out = np.empty(sum(map(len, runs)), dtype)
         assert call(("merge", Order.of(dtype), number), runs, out, [], None)
         assert (out == np.sort(np.concatenate(runs))).all()

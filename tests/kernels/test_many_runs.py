@@ -15,7 +15,7 @@ from tests import needs
 pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.base import PieceSizes
-from gpumerge_cli.backends.gpu import joining
+from gpumerge_cli.backends.gpu import joining, many_runs
 from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
 from gpumerge_cli.backends.gpu.many_runs import (
     MergeOfMany,
@@ -153,6 +153,8 @@ class Memory:
         self.items = np.full(size, -1, np.int64)
         self.order, self.limits, self.sorted, self.merged = order, TUNED_ON, 0, 0
         self.allocations: list[Run] = []
+        self.words: dict[int, int] = {}
+        """Words of the device's memory, by their addresses."""
 
     def at(self, run: Run) -> Any:
         width = self.order.item_bytes
@@ -178,9 +180,21 @@ class Memory:
             self.at((to + at, count))[:] = self.at((address, count))
             at = end
 
+    def write_words(self, macros: Any, *given: int) -> None:
+        *words, count, to = given
+        self.words |= {to + 8 * at: word for at, word in enumerate(words[:count])}
+
     def merge_path(self, macros: Any, *words: int) -> None:
         fan_in = macros["RUNS"]
-        self.merge(list(zip(words[:fan_in], words[fan_in : 2 * fan_in], strict=True)), words[2 * fan_in])
+        if not macros.get("GROUPED"):
+            self.merge(_runs(words, fan_in), words[2 * fan_in])
+            return
+        groups, _, count, out, *_ = words
+        each = 2 * fan_in + 2
+        found = [self.words[groups + 8 * at] for at in range(count * each)]
+        for first in range(0, len(found), each):
+            start = found[first + 2 * fan_in]
+            self.merge(_runs(found[first:], fan_in), out + start * self.order.item_bytes)
 
     def merge(self, runs: Sequence[Run], out: int) -> None:
         self.merged += 1
@@ -199,14 +213,22 @@ class Memory:
             self.merge([(items, count)], out)
 
 
+def _runs(words: Sequence[int], fan_in: int) -> list[Run]:
+    return list(zip(words[:fan_in], words[fan_in : 2 * fan_in], strict=True))
+
+
 @pytest.mark.parametrize("width", [1, 4])
 @pytest.mark.parametrize("apart", [0, 1, 2])
 @pytest.mark.parametrize("count", [2, 16, 17, 300])
-def test_is_stable_and_spares_the_inputs(width: int, apart: int, count: int) -> None:
+@pytest.mark.parametrize("by_digits", [False, True])
+def test_is_stable_and_spares_the_inputs(
+    width: int, apart: int, count: int, by_digits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The thousands of an item are its key, and the rest says which one it is.
 
     apart: 0 if the runs touch each other, 1 if none does, 2 if every second one touches the one ahead of it.
     """
+    monkeypatch.setattr(many_runs, "pays", lambda order, policy, runs, *rest: by_digits and runs > policy.fan_in)
     order = Order.of(f"uint{8 * width}")
     memory = Memory(order, 40_000)
     runs, at = [], 0
@@ -224,7 +246,7 @@ def test_is_stable_and_spares_the_inputs(width: int, apart: int, count: int) -> 
 
     def take(nbytes: int) -> Any:
         taken.append(nbytes)
-        return SimpleNamespace(ptr=1 if len(taken) > 1 else 20_000 * width)
+        return SimpleNamespace(ptr=20_000 * width if len(taken) == 1 else len(taken) << 40)
 
     for do, size, words, dependent in merge.steps(runs, 10_000 * width, take):
         if do is copy:
@@ -236,4 +258,4 @@ def test_is_stable_and_spares_the_inputs(width: int, apart: int, count: int) -> 
     assert (memory.items[:at] == before).all()
     filled = sum(length > 0 for _, length in runs)
     assert taken[:1] == [-(-len(everything) * width // 16) * 16] * (filled > 16)
-    assert memory.sorted == pays(order, policy, filled, len(everything), len(join_adjacent(runs, width)))
+    assert memory.sorted == (by_digits and filled > 16)
