@@ -11,7 +11,7 @@ from itertools import accumulate
 
 from gpumerge_cli.backends.gpu.launching import Step
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.tree import Run
+from gpumerge_cli.backends.gpu.tree import Pass
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.dataclass import dataclass
 
@@ -51,24 +51,21 @@ class Groups:
         return [table + WORD_BYTES * self.first, table + WORD_BYTES * blocks, self.count]
 
 
-def group_words(
-    merges: Sequence[tuple[Sequence[Run], int]], size: int, fan_in: int, tile: int
-) -> tuple[list[int], list[int]]:
-    """The words of groups, and the number of tiles of each.
+def group_words(each: Pass, size: int, fan_in: int, tile: int) -> tuple[list[int], list[int]]:
+    """The words of the groups of a pass, and the number of tiles of each.
 
-    merges: see tree.merge_passes. size: bytes of an item. tile: items of a tile.
+    size: bytes of an item. tile: items of a tile.
     """
-    words: list[int] = []
-    tiles: list[int] = []
-    out, edges = merges[0][1], 0
-    for runs, to in merges:
-        counts, missing = [count for _, count in runs], fan_in - len(runs)
-        words += [address for address, _ in runs]
-        words += [runs[0][0]] * missing
-        words += counts
-        words += [0] * missing
+    words, tiles = list[int](), list[int]()
+    addresses, counts, (_, _, out, _), edges = each.addresses, each.counts, each.groups[0], 0
+    for first, end, to, total in each.groups:
+        missing = fan_in - (end - first)
+        words += addresses[first:end]
+        words += (addresses[first],) * missing
+        words += counts[first:end]
+        words += (0,) * missing
         words += (to - out) // size, edges
-        tiles.append(-(-sum(counts) // tile))
+        tiles.append(-(-total // tile))
         edges += tiles[-1] + 1
     return words, tiles
 

@@ -131,48 +131,59 @@ class MergeOfMany:
         allocate: Allocate,
     ) -> Iterator[Step]:
         """Merge arrays that have no values: see launching.ArraySteps."""
-        return self._steps(list(zip(addresses, counts, strict=True)), counts, total, out, allocate, NO_TEXT)
+        return self._steps(addresses, counts, total, out, allocate, NO_TEXT)
 
     def steps(self, runs: Sequence[Run], out: int, allocate: Allocate, text: Context = NO_TEXT) -> Iterator[Step]:
         """Merge runs into `out`. text: of rows. With more runs than a pass takes, other memory holds all items, too."""
         counts = [count for _, count in runs]
-        return self._steps(runs, counts, sum(counts), out, allocate, text)
+        return self._steps([address for address, _ in runs], counts, sum(counts), out, allocate, text)
 
     def _steps(
-        self, runs: Sequence[Run], counts: list[int], total: int, out: int, allocate: Allocate, text: Context
+        self, addresses: list[int], counts: list[int], total: int, out: int, allocate: Allocate, text: Context
     ) -> Iterator[Step]:
-        size, pieces, filled = self._size, join_adjacent(runs, self._size), len(counts) - counts.count(0)
-        other = allocate(whole_vectors(total * size)) if filled > self._policy.fan_in else None
+        size, policy = self._size, self._policy
+        if counts.count(0):
+            addresses = [address for address, count in zip(addresses, counts, strict=True) if count]
+            counts = [count for count in counts if count]
+        runs = len(counts)
+        other = allocate(whole_vectors(total * size)) if runs > policy.fan_in else None
         room = 0 if other is None else other.ptr
-        if pays(self._order, self._policy, filled, total, len(pieces)):
-            # Items that lie in a buffer of the sort must lie in the one that the first of all passes may read.
-            alone = len(pieces) == 1
-            begin = pieces[0][0] if alone else room if self._order.prefix_bytes % 2 else out
-            if not alone:
-                join, _ = self._join, self._digits.of(total)  # all are compiled meanwhile
-                yield from joining.steps(join, pieces, size, begin)
-            yield from self._digits.steps((begin, total), (out, room), allocate)
+        if pays(self._order, policy, runs, total):
+            pieces = join_adjacent(list(zip(addresses, counts, strict=True)), size)
+            if pays(self._order, policy, runs, total, len(pieces)):
+                yield from self._by_digits(pieces, total, out, room, allocate)
+                return
+        if runs > policy.fan_in and self._cut_ahead:
+            yield from self._by_passes(addresses, counts, out, room, allocate, text)
             return
-        if filled > self._policy.fan_in and self._cut_ahead:
-            yield from self._by_passes([run for run in runs if run[1] > 0], out, room, allocate, text)
-            return
-        for group, to in merge_runs(runs, size, out, room, fan_in=self._policy.fan_in):
+        for group, to in merge_runs(list(zip(addresses, counts, strict=True)), size, out, room, fan_in=policy.fan_in):
             if len(group) > 1:
                 yield from self._merge.table(group, to, allocate, text)
             else:
                 yield copy, group[0][1] * size, (group[0][0], to), False
 
-    def _by_passes(self, runs: Sequence[Run], out: int, room: int, allocate: Allocate, text: Context) -> Iterator[Step]:
+    def _by_digits(self, pieces: Sequence[Run], total: int, out: int, room: int, allocate: Allocate) -> Iterator[Step]:
+        """Lay pieces together, and sort them."""
+        # Items that lie in a buffer of the sort must lie in the one that the first of all passes may read.
+        alone = len(pieces) == 1
+        begin = pieces[0][0] if alone else room if self._order.prefix_bytes % 2 else out
+        if not alone:
+            join, _ = self._join, self._digits.of(total)  # all are compiled meanwhile
+            yield from joining.steps(join, pieces, self._size, begin)
+        yield from self._digits.steps((begin, total), (out, room), allocate)
+
+    def _by_passes(
+        self, addresses: list[int], counts: list[int], out: int, room: int, allocate: Allocate, text: Context
+    ) -> Iterator[Step]:
         """Merge runs, none of them empty, by passes, each of which merges all its groups at once."""
-        policy, words = self._policy, list[int]()
-        most = fan_ins(len(runs), policy.fan_in)
-        passes = []
-        for fan_in, merges in zip(most, merge_passes(runs, self._size, out, room, most), strict=True):
-            merge = merge_of(self._kernels, of_fan_in(policy, fan_in), form="groups")
-            passes.append((merge, merge.lay_out(merges, words)))
+        words, laid = list[int](), []
+        most = fan_ins(len(counts), self._policy.fan_in)
+        for fan_in, each in zip(most, merge_passes(addresses, counts, self._size, out, room, most), strict=True):
+            merge = merge_of(self._kernels, of_fan_in(self._policy, fan_in), form="groups")
+            laid.append((merge, merge.lay_out(each, words)))
         table = allocate(len(words) * WORD_BYTES)
         yield from writing(self._kernels, words, table.ptr)
-        for merge, groups in passes:
+        for merge, groups in laid:
             yield from merge.groups(groups, table.ptr, allocate, text)
 
     @cached_property

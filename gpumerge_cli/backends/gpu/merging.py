@@ -26,7 +26,7 @@ from gpumerge_cli.backends.gpu.policy import (
 )
 from gpumerge_cli.backends.gpu.source import RunsForm, policy_macros, run_macros
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
-from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Pass, Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import MAX_GRID
 from gpumerge_cli.backends.variants.lookup import variant_named
@@ -92,10 +92,10 @@ class Merge:
             [level.items, length, total], total, min(self.fan_in * length, total), out, allocate, text, ()
         )
 
-    def lay_out(self, merges: Sequence[tuple[Sequence[Run], int]], table: list[int]) -> Groups:
-        """Add the words of groups to those of a table. merges: of one pass, see tree.merge_passes."""
+    def lay_out(self, each: Pass, table: list[int]) -> Groups:
+        """Add the words of the groups of a pass to those of a table."""
         first = len(table)
-        words, tiles = group_words(merges, item_bytes(self._kernels.order), self.fan_in, self.tile)
+        words, tiles = group_words(each, item_bytes(self._kernels.order), self.fan_in, self.tile)
         blocks, stretch, stretches = sum(tiles), 0, 0
         if blocks > MAX_GRID:
             grid_size(self._policy, blocks * self.tile)  # which raises UsageError
@@ -103,10 +103,10 @@ class Merge:
         table += first_blocks(tiles)
         if blocks > self._most_own_cuts:
             stretch = partition_stretch(blocks + len(tiles), self.fan_in, self._kernels.limits)
-            cutting = [-(-(each + 1) // stretch) for each in tiles]
+            cutting = [-(-(count + 1) // stretch) for count in tiles]
             table += first_blocks(cutting)
             stretches = sum(cutting)
-        return Groups(len(tiles), merges[0][1], first, len(words), blocks, stretch, stretches)
+        return Groups(len(tiles), each.groups[0][2], first, len(words), blocks, stretch, stretches)
 
     def groups(self, groups: Groups, table: int, allocate: Allocate, text: Context = NO_TEXT) -> Iterator[Step]:
         """Merge groups. table: the address of their words, which are written ahead."""
