@@ -75,10 +75,12 @@ def first_blocks(blocks: Sequence[int]) -> list[int]:
     return list(accumulate(blocks[:-1], initial=0))
 
 
-def writing(kernels: Kernels, words: Sequence[int], to: int) -> Iterator[Step]:
+def writing(kernels: Kernels, words: list[int], to: int) -> Iterator[Step]:
     """Write words to device memory. All launches but the first may run beside the one ahead."""
     launch = kernels.ready("write_words", MAX_WORDS)
     for first in range(0, len(words), MAX_WORDS):
-        part = words[first : first + MAX_WORDS]
-        arguments = [*part, *[0] * (MAX_WORDS - len(part)), len(part), to + WORD_BYTES * first]
+        arguments = words[first : first + MAX_WORDS]
+        count = len(arguments)
+        arguments += (0,) * (MAX_WORDS - count)
+        arguments += count, to + WORD_BYTES * first
         yield launch, 1, arguments, first > 0 and kernels.limits.has_dependent_launches

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from gpumerge_cli.backends.gpu import joining
 from gpumerge_cli.backends.gpu.grouped import WORD_BYTES, writing
 from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, copy
-from gpumerge_cli.backends.gpu.merging import merge_of
+from gpumerge_cli.backends.gpu.merging import Merge, merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.radix import SortByDigits, sort_by_digits
@@ -118,6 +118,7 @@ class MergeOfMany:
         self._kernels, self._policy, self._order = kernels, policy, kernels.order
         self._size = item_bytes(kernels.order)
         self._merge = merge_of(kernels, policy)
+        self._of_groups: dict[int, Merge] = {}  # by their fan-ins
         self._cut_ahead = variant_named(policy.kernel).gpu.cut_ahead
 
     def array_steps(
@@ -179,7 +180,10 @@ class MergeOfMany:
         words, laid = list[int](), []
         most = fan_ins(len(counts), self._policy.fan_in)
         for fan_in, each in zip(most, merge_passes(addresses, counts, self._size, out, room, most), strict=True):
-            merge = merge_of(self._kernels, of_fan_in(self._policy, fan_in), form="groups")
+            merge = self._of_groups.get(fan_in)
+            if merge is None:
+                merge = merge_of(self._kernels, of_fan_in(self._policy, fan_in), form="groups")
+                self._of_groups[fan_in] = merge
             laid.append((merge, merge.lay_out(each, words)))
         table = allocate(len(words) * WORD_BYTES)
         yield from writing(self._kernels, words, table.ptr)
