@@ -117,7 +117,7 @@ def main() -> None:
             keys = drawn.copy()
             edges = [keys.size * run // number for run in range(number + 1)]
             for start, end in pairwise(edges):
-                gpumerge_cli.sort(keys[start:end], out=keys[start:end])
+                keys[start:end] = gpumerge_cli.sort(keys[start:end])
             lines.append(row_of(dtype, power, keys, gpumerge_cli.sort(drawn), number, wish.turns))
             wish.out.write_text("\n".join(lines) + "\n")
 
