@@ -207,7 +207,7 @@ class FakeKernels:
         def cut_groups(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             cuts, edges, stretch, tile, *_ = given[3:]
             each = [-(-group.total // tile) + 1 for group in groups_of(given, fan_in, tile)]
-            assert (sum(each), stretch) == (edges, partition_stretch(edges, fan_in, TUNED_ON))
+            assert (sum(each), stretch) == (edges, partition_stretch(edges, fan_in, TUNED_ON, groups=True))
             check_blocks(given, [-(-edges // stretch) for edges in each], blocks)
             memory(cuts, edges * fan_in * 8)[:] = 0xFF
 

@@ -178,7 +178,7 @@ def test_passes_merge_groups_within_bounds(
     program: Program, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, ordered: bool
 ) -> None:
     """The result is a stable sort. Of runs that are not in order, it only has items of the runs."""
-    stretch = partial(lambda most, *given: most, int(rng.integers(1, 7)))
+    stretch = partial(lambda most, *given, groups: most, int(rng.integers(1, 7)))
     monkeypatch.setattr(merging, "partition_stretch", stretch)
     cases = [
         case(rng, number, variant, counts, ordered)

@@ -22,26 +22,33 @@ from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, fan_ins, merge
 from gpumerge_cli.backends.kernel_sizes import whole_vectors
 from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.launch import LaunchPolicy
+from gpumerge_cli.launch import FAN_INS, LaunchPolicy
 from gpumerge_cli.order.kinds import Order
 
-_MERGED = {1: 1.7e-12, 2: 7.2e-12, 4: 4.6e-12, 8: 8.6e-12, 12: 12.9e-12, 16: 17.2e-12}
-"""Seconds for an item in a pass that merges 16 runs, by the bytes of an item; those of 12 and 16 follow from 8."""
-_GROUP = 60e-6
-"""Seconds for each group of runs in a pass, which merges one group after the other.
-
-With _MERGED it describes what 16 to 1,000 runs of integers take on an H200. 2^28 int32 in 16, 32, 64, 128, 256 and
-1,000 runs take 1.29, 2.37, 2.62, 3.16, 3.94 and 7.24 ms, and 2^22 of them in 20, 64 and 1,000 runs 0.20, 0.37 and 3.96.
-"""
-_DIGIT = {1: 3.6e-12, 2: 3.75e-12, 4: 4.2e-12, 8: 6.2e-12, 12: 9.3e-12, 16: 12.4e-12}
+_MERGED: dict[int, tuple[float, ...]] = {
+    1: (1.2e-12, 1.3e-12, 1.55e-12, 2.2e-12),
+    2: (2.2e-12, 3.4e-12, 5.2e-12, 7.4e-12),
+    4: (2.9e-12, 3.2e-12, 3.7e-12, 5.2e-12),
+    8: (5.6e-12, 6.1e-12, 6.8e-12, 8.9e-12),
+    12: (8.4e-12, 9.2e-12, 10.2e-12, 13.4e-12),
+    16: (11.2e-12, 12.2e-12, 13.6e-12, 17.8e-12),
+}
+"""Seconds for an item in a pass that merges up to 2, 4, 8 and 16 runs, by the bytes of an item; those of 12 and 16
+follow from 8."""
+_PASS = 40e-6
+"""Seconds for each pass, beside its items."""
+_DIGIT = {1: 3.65e-12, 2: 4.2e-12, 4: 4.6e-12, 8: 7.85e-12, 12: 11.8e-12, 16: 15.7e-12}
 """Seconds for an item in a pass by digits, by the bytes of an item; those of 12 and 16 follow from 8."""
-_LAUNCHED, _DIGIT_LAUNCHED = 50e-6, 20e-6
-"""Seconds for a sort by digits, and for each of its passes, beside its items.
-
-With them 2^22 int32 take 0.22 ms, and 2^22 int64 take 0.46 ms.
-"""
-_JOINED, _JOIN = 0.5e-12, 10e-6
+_LAUNCHED, _DIGIT_LAUNCHED = 50e-6, 15e-6
+"""Seconds for a sort by digits, and for each of its passes, beside its items."""
+_JOINED, _JOIN = 0.75e-12, 10e-6
 """Seconds for a byte, and for a launch, where runs that lie apart are laid together."""
+_RUN = 0.5e-6
+"""Seconds of the host for each run, whichever way is taken.
+
+All of these describe what 20 to 1,000 runs take on an H100, in data/results/h100/many-runs.md. There floats take a
+quarter more than integers.
+"""
 
 
 @dataclass(frozen=True)
@@ -81,15 +88,12 @@ def reason_for_digits(order: Order, policy: LaunchPolicy) -> str:
 @lru_cache(maxsize=256)
 def _costs(order: Order, fan_in: int, runs: int, pieces: int) -> tuple[_Seconds, _Seconds]:
     """The costs of a merge by passes and of a sort by digits."""
-    size, digits, passes, groups = item_bytes(order), order.prefix_bytes, 0, 0
-    while runs > 1:
-        runs = -(-runs // fan_in)
-        passes, groups = passes + 1, groups + runs
+    size, digits, most = item_bytes(order), order.prefix_bytes, fan_ins(runs, fan_in)
     joins = -(-pieces // joining.MAX_RUNS) if pieces > 1 else 0
     return (
-        _Seconds(groups * _GROUP, passes * _MERGED[size]),
+        _Seconds(runs * _RUN + len(most) * _PASS, sum(_MERGED[size][FAN_INS.index(each)] for each in most)),
         _Seconds(
-            _LAUNCHED + digits * _DIGIT_LAUNCHED + joins * _JOIN,
+            runs * _RUN + _LAUNCHED + digits * _DIGIT_LAUNCHED + joins * _JOIN,
             digits * _DIGIT[size] + (size * _JOINED if joins else 0.0),
         ),
     )

@@ -102,7 +102,7 @@ class Merge:
         table += words
         table += first_blocks(tiles)
         if blocks > self._most_own_cuts:
-            stretch = partition_stretch(blocks + len(tiles), self.fan_in, self._kernels.limits)
+            stretch = partition_stretch(blocks + len(tiles), self.fan_in, self._kernels.limits, groups=True)
             cutting = [-(-(count + 1) // stretch) for count in tiles]
             table += first_blocks(cutting)
             stretches = sum(cutting)
