@@ -24,7 +24,7 @@ _INCLUDE = re.compile(r'^#include "((?:\.\./)?\w+\.(?:cuh|h))"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
 _SMALL_RECORDS = (4, 8, 12, 16)
 RunsForm = Literal["table", "level", "groups"]
-"""How kernels are given runs: a table of up to 16, a level of a sort, or groups of runs that lie anywhere."""
+"""The form in which kernels get runs: a table of up to 16, a level of a sort, or groups of runs that lie anywhere."""
 _FORMS: dict[RunsForm, Macros] = {"table": (), "level": (("BATCHED", 1),), "groups": (("GROUPED", 1),)}
 
 
