@@ -11,13 +11,13 @@ from itertools import accumulate
 
 from gpumerge_cli.backends.gpu.launching import Step
 from gpumerge_cli.backends.gpu.module import Kernels
-from gpumerge_cli.backends.gpu.tree import Pass
+from gpumerge_cli.backends.gpu.tree import MergePass
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.dataclass import dataclass
 
 MAX_WORDS = kernel_size("WRITTEN_WORDS")
 """The words that a launch writes."""
-WORD_BYTES = 8
+TABLE_WORD = 8  # bytes
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Groups:
     def source(self, table: int, *, cutting: bool = False) -> list[int]:
         """The words of a launch that merges or cuts them: those of Source. table: the address of the table."""
         blocks = self.first + self.words + (self.count if cutting else 0)
-        return [table + WORD_BYTES * self.first, table + WORD_BYTES * blocks, self.count]
+        return [table + TABLE_WORD * self.first, table + TABLE_WORD * blocks, self.count]
 
 
-def group_words(each: Pass, size: int, fan_in: int, tile: int) -> tuple[list[int], list[int]]:
+def group_words(each: MergePass, size: int, fan_in: int, tile: int) -> tuple[list[int], list[int]]:
     """The words of the groups of a pass, and the number of tiles of each.
 
     size: bytes of an item. tile: items of a tile.
@@ -82,5 +82,5 @@ def writing(kernels: Kernels, words: list[int], to: int) -> Iterator[Step]:
         arguments = words[first : first + MAX_WORDS]
         count = len(arguments)
         arguments += (0,) * (MAX_WORDS - count)
-        arguments += count, to + WORD_BYTES * first
+        arguments += count, to + TABLE_WORD * first
         yield launch, 1, arguments, first > 0 and kernels.limits.has_dependent_launches

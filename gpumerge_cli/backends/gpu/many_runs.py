@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from gpumerge_cli.backends.gpu import joining
-from gpumerge_cli.backends.gpu.grouped import WORD_BYTES, writing
+from gpumerge_cli.backends.gpu.grouped import TABLE_WORD, writing
 from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, copy
 from gpumerge_cli.backends.gpu.merging import Merge, merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
@@ -189,7 +189,7 @@ class MergeOfMany:
                 merge = merge_of(self._kernels, of_fan_in(self._policy, fan_in), form="groups")
                 self._of_groups[fan_in] = merge
             laid.append((merge, merge.lay_out(each, words)))
-        table = allocate(len(words) * WORD_BYTES)
+        table = allocate(len(words) * TABLE_WORD)
         yield from writing(self._kernels, words, table.ptr)
         for merge, groups in laid:
             yield from merge.groups(groups, table.ptr, allocate, text)

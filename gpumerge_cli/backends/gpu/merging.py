@@ -26,7 +26,7 @@ from gpumerge_cli.backends.gpu.policy import (
 )
 from gpumerge_cli.backends.gpu.source import RunsForm, policy_macros, run_macros
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
-from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Pass, Run
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, MergePass, Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import MAX_GRID
 from gpumerge_cli.backends.variants.lookup import variant_named
@@ -92,7 +92,7 @@ class Merge:
             [level.items, length, total], total, min(self.fan_in * length, total), out, allocate, text, ()
         )
 
-    def lay_out(self, each: Pass, table: list[int]) -> Groups:
+    def lay_out(self, each: MergePass, table: list[int]) -> Groups:
         """Add the words of the groups of a pass to those of a table."""
         first = len(table)
         words, tiles = group_words(each, item_bytes(self._kernels.order), self.fan_in, self.tile)

@@ -59,7 +59,7 @@ def fan_ins(runs: int, most: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Pass:
+class MergePass:
     """Merges, and copies of single runs, which do not depend on each other."""
 
     addresses: Sequence[int]
@@ -73,7 +73,7 @@ class Pass:
 
 def merge_passes(
     addresses: Sequence[int], counts: Sequence[int], item_bytes: int, out: int, scratch: int, most: Sequence[int]
-) -> Iterator[Pass]:
+) -> Iterator[MergePass]:
     """The passes that merge runs, none of them empty, into `out`.
 
     The runs stay as they are. most: the most runs of a group, for each pass; their product is at least the number of
@@ -82,7 +82,7 @@ def merge_passes(
     """
     inputs = addresses
     if len(inputs) == 1:
-        yield Pass(addresses, counts, [(0, 1, out, counts[0])])
+        yield MergePass(addresses, counts, [(0, 1, out, counts[0])])
         return
     for left, fan_in in zip(reversed(range(len(most))), most, strict=True):
         at = out if left % 2 == 0 else scratch
@@ -96,7 +96,7 @@ def merge_passes(
                 groups.append((first, end, at, total))  # the next pass would write over a single one
                 places.append(at)
             at += total * item_bytes
-        yield Pass(addresses, counts, groups)
+        yield MergePass(addresses, counts, groups)
         addresses, counts = places, totals
 
 
