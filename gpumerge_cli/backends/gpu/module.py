@@ -14,7 +14,7 @@ from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.kinds import Order
 
 _USUAL_SHARED_MEMORY = 48 * 1024
-_WITHOUT_KEYS = ("join_runs.cu", "hold.cu", "strings.cu")
+_WITHOUT_KEYS = ("join_runs.cu", "write_words.cu", "hold.cu", "strings.cu")
 
 
 @cache
