@@ -24,6 +24,7 @@ from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import SINGLE, Equals
 from gpumerge_cli.order.kinds import Order
 from tests import needs
+from tests.fake_driver import put_driver
 from tests.fake_kernels import memory
 from tests.linekeys import is_at_fault, key_of
 from tests.reference import set_of
@@ -297,6 +298,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> GpuBackend:
     fake = SimpleNamespace(
         cuda=cuda, get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None)
     )  # fmt: skip
+    put_driver(monkeypatch).moves = True
     for module in (buffers, workspace):
         monkeypatch.setattr(module, "cupy", fake)
     monkeypatch.setattr(workspace, "OwnedStream", _Stream)
