@@ -119,7 +119,9 @@ def test_no_room_ahead(tmp_path: Path) -> None:
 
 
 def through_parquet(table: pa.Table) -> pa.Table:
-    """The rows as a file gives them back: pyarrow writes other values for date64 beyond date32."""
+    """The rows as a file gives them back. Of date64 beyond date32 pyarrow writes other values."""
+    if pa.date64() not in table.schema.types:
+        return table
     with io.BytesIO() as file:
         pq.write_table(table, file)
         return pq.read_table(file)
