@@ -58,14 +58,14 @@ def calls(count: int) -> dict[str, Call]:
 
 
 def calls_of_many(count: int) -> dict[str, Call]:
-    """By name: merges of more runs than a pass takes, so short that they are joined and sorted by their four digits."""
+    """By name: merges of more runs than a pass takes: a table of all groups, and two passes, each with cuts at most."""
     import cupy
 
     runs = [cupy.arange(count, dtype=np.int32) for _ in range(_MANY)]
     out = cupy.empty(_MANY * count, np.int32)
     return {
-        "merge of many runs": Call(lambda: gpumerge_cli.merge(*runs), 1 + 1 + 4, 3, fills=1),
-        "merge of many runs(out=)": Call(lambda: gpumerge_cli.merge(*runs, out=out), 1 + 1 + 4, 2, fills=1),
+        "merge of many runs": Call(lambda: gpumerge_cli.merge(*runs), 1 + 2 * 2, 3),
+        "merge of many runs(out=)": Call(lambda: gpumerge_cli.merge(*runs, out=out), 1 + 2 * 2, 2),
     }
 
 
