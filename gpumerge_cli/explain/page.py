@@ -29,7 +29,7 @@ MOST_LANES = 1500
 """The page holds the accesses of the first warps, until they are so many."""
 TEXTBOOK = ((0, 1, 4, 5, 5, 7, 8, 9), (1, 1, 3, 6, 6, 7, 9))
 """Kirk and Hwu, Programming Massively Parallel Processors, the chapter on merge: the example of the tiled kernel."""
-_THREADS, _ITEMS, _TILES = (2, 4, 8, 32), (1, 2, 4), (4, 8, 16)
+_THREADS, _ITEMS, _TILES = (2, 4, 8, 32), (1, 2, 4), (3, 4, 8, 16)
 _STAGED: tuple[tuple[str, str | None], ...] = (("tiled", "full"), ("tiled", "exact"), ("circular", None))
 
 
@@ -131,6 +131,7 @@ def _launch(
         policy.block_size,
         policy.items_per_thread,
         policy.tile_size,
+        policy.blocks,
         f"{policy.describe()}, by the {shape.rules}'s rules",
         levels,
         traffic_of(warps),

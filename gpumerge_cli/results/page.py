@@ -73,6 +73,8 @@ class PageLaunch:
     """Outputs of a thread, or of a chain of the CPU."""
     tile: int
     """Items of a tile; 0: nothing is staged."""
+    blocks: int
+    """The blocks in the grid; 0: the length of the output decides."""
     launch: str
     """The launch in words."""
     levels: tuple[tuple[str, tuple[int, ...]], ...]

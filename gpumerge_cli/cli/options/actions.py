@@ -94,6 +94,12 @@ ACTIONS = (
         ),
     ),
     Option(
+        "compare", "Actions", ("path",),
+        "Also merge the inputs in memory by every kernel and by libraries. The page of --html shows the times.",
+        settable=False,
+        needs=Needs(("html",), "{option}: only a page shows the times", "add --html page.html"),
+    ),
+    Option(
         "repeat", "Actions", ("merge", *SETS, "sort"),
         "Runs of each kernel and library with --compare; 5 by default.",
         kind="number", least=1,

@@ -91,6 +91,13 @@ OUTPUT = (
         letter="o", kind="file", written=True, gnu=True, shared=False,
     ),
     Option(
+        "html", "Output", ("path",),
+        "Write a page for a browser instead: drag the cut, choose launches, and see what memory does. It is one file "
+        "that fetches nothing. Without inputs it shows the textbook's example.",
+        kind="file", written=True, settable=False,
+        not_with=(NotWith(("output", "rounds"), "{option} shows the path and the rounds"),),
+    ),
+    Option(
         "figures", "Output", ("bench",),
         "Draw figures, PNG and SVG, in this folder. Needs gpumerge[plot].",
         kind="folder", written=True,

@@ -206,6 +206,8 @@ class PathOptions(OrderOptions, LaunchOptions, QuietOptions):
     items: tuple[str, ...]
     rank: int | None
     rounds: bool
+    compare: bool
+    html: str | None
     output: str | None
     backend: BackendChoice
     device: int
