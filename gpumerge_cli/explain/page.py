@@ -29,7 +29,12 @@ MOST_LANES = 1500
 """The page holds the accesses of the first warps, until they are so many."""
 TEXTBOOK = ((0, 1, 4, 5, 5, 7, 8, 9), (1, 1, 3, 6, 6, 7, 9))
 """Kirk and Hwu, Programming Massively Parallel Processors, the chapter on merge: the example of the tiled kernel."""
-_THREADS, _ITEMS, _TILES = (2, 4, 8, 32), (1, 2, 4), (3, 4, 8, 16)
+_FEW = 64
+"""The most outputs for which small tiles make few rounds."""
+_THREADS, _ITEMS, _TILES = (4, 2, 8, 32), (2, 1, 4), (4, 3, 8, 16)
+"""The sizes from which the reader chooses for few outputs. The first ones are shown first."""
+_MORE_THREADS, _MORE_TILES = (8, 32), (16, 32)
+"""The same for more outputs."""
 _STAGED: tuple[tuple[str, str | None], ...] = (("tiled", "full"), ("tiled", "exact"), ("circular", None))
 
 
@@ -82,8 +87,9 @@ def _shapes(on: Resources, launch: LaunchRequest, order: Order, total: int, thre
     """The requested launch, if it has sizes, and those among which the reader chooses; no two are alike."""
     seen = set()
     wanted = [(on, launch)] if launch != LaunchRequest(launch.kernel) or on.backend != "auto" else []
-    others = [pair for pair in _choices() if launch.kernel in ("auto", pair[1].kernel)]
-    for number, (where, request) in enumerate([*wanted, *others, *_choices()]):
+    choices = list(_choices(total))
+    others = [pair for pair in choices if launch.kernel in ("auto", pair[1].kernel)]
+    for number, (where, request) in enumerate([*wanted, *others, *choices]):
         try:
             shape = launch_shape(where, request, order, total, threads)
         except GpumergeError:
@@ -97,15 +103,16 @@ def _shapes(on: Resources, launch: LaunchRequest, order: Order, total: int, thre
         raise UsageError("--html: no kernel merges these items", way_out="leave --html out")
 
 
-def _choices() -> Iterator[tuple[Resources, LaunchRequest]]:
+def _choices(total: int) -> Iterator[tuple[Resources, LaunchRequest]]:
     gpu = Resources()
-    for threads, items in product(_THREADS, _ITEMS):
+    thread_counts, tiles = (_THREADS, _TILES) if total <= _FEW else (_MORE_THREADS, _MORE_TILES)
+    for threads, items in product(thread_counts, _ITEMS):
         yield gpu, LaunchRequest("basic", threads, items)
-    for (kernel, load), threads, items, tile in product(_STAGED, (4, 32), _ITEMS, _TILES):
+    for (kernel, load), threads, items, tile in product(_STAGED, (thread_counts[0], thread_counts[-1]), _ITEMS, tiles):
         yield gpu, LaunchRequest(kernel, threads, items, tile, load, blocks=2)  # type: ignore[arg-type]
-    for threads, items in product(_THREADS, _ITEMS):
+    for threads, items in product(thread_counts, _ITEMS):
         yield gpu, LaunchRequest("path", threads, items)
-    for tile in _TILES:
+    for tile in tiles:
         yield Resources("cpu"), LaunchRequest("path", tile_size=tile)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 from xml.etree.ElementTree import Element, tostring
 
@@ -29,6 +29,7 @@ _SCRIPTS = (
 _MARK = re.compile(r"@(\w+)@")
 _IN_DATA = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
 _SHOWN_ROWS = 40
+_PHASES = {"search": "s", "stage": "c", "merge": "m"}
 
 
 def render(page: PathPage) -> str:
@@ -57,7 +58,7 @@ def render(page: PathPage) -> str:
         "j": str(search.found.j),
         "still": _markup(_still(page)),
         "tables": "".join(map(_markup, _tables(page))),
-        "data": dumps(_data(page)).translate(_IN_DATA),
+        "data": dumps(_data(page), dense=True).translate(_IN_DATA),
     }
     return _MARK.sub(lambda found: values[found[1]], _part("page.html"))
 
@@ -81,7 +82,7 @@ def _escaped(text: str) -> str:
 def _name(page: PathPage, which: int) -> str:
     axis = (page.path.a, page.path.b)[which]
     letter = "AB"[which]
-    return letter if axis.name == letter else f"{letter}: {axis.name}"
+    return letter if axis.name == letter else f"{letter}: {PurePath(axis.name).name or axis.name}"
 
 
 def _facts(page: PathPage) -> str:
@@ -185,15 +186,10 @@ def _launch(launch: PageLaunch) -> dict[str, Any]:
         "launch": launch.launch,
         "levels": launch.levels,
         "traffic": [
-            {
-                "phase": one.phase, "store": one.store, "requests": one.requests, "lanes": one.lanes,
-                "asked": one.asked, "sectors": one.sectors,
-            }
-            for one in launch.traffic
+            (one.phase, int(one.store), one.requests, one.lanes, one.asked, one.sectors) for one in launch.traffic
         ],
         "warps": [
-            {"block": warp.block, "warp": warp.warp, "steps": [_step(step) for step in warp.steps]}
-            for warp in launch.warps
+            (warp.block, warp.warp, [_step(step) for step in warp.steps]) for warp in launch.warps
         ],
         "allWarps": launch.all_warps,
         "rounds": [_round(one) for one in launch.rounds],
@@ -201,29 +197,25 @@ def _launch(launch: PageLaunch) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _step(step: WarpStep) -> dict[str, Any]:
-    return {
-        "phase": step.phase, "memory": step.memory, "store": step.store, "unit": step.unit, "lanes": step.lanes,
-        "sectors": step.sectors,
-    }  # fmt: skip
+def _step(step: WarpStep) -> tuple[Any, ...]:
+    lanes = step.lanes
+    while lanes[-1] < 0:
+        lanes = lanes[:-1]
+    return _PHASES[step.phase], step.memory[0], int(step.store), step.unit, step.sectors, len(step.lanes), *lanes
 
 
-def _round(one: Round) -> dict[str, Any]:
-    return {
-        "block": one.block, "first": one.first, "origins": one.origins, "a": _buffer(one.a), "b": _buffer(one.b),
-    }  # fmt: skip
+def _round(one: Round) -> tuple[Any, ...]:
+    return one.block, one.first, one.origins, _buffer(one.a), _buffer(one.b)
 
 
-def _buffer(buffer: Buffer) -> dict[str, Any]:
+def _buffer(buffer: Buffer) -> tuple[Any, ...]:
     """kinds: a letter for each place: fresh and used F, fresh f, used u, held h, free "."."""
     kinds = "".join(
         "." if slot is None else ("F" if slot.fresh else "u") if slot.used else "f" if slot.fresh else "h"
         for slot in buffer.places
     )
-    return {
-        "places": [-1 if slot is None else slot.index for slot in buffer.places], "kinds": kinds, "head": buffer.head,
-        "loaded": buffer.loaded, "used": buffer.used, "stay": buffer.stay, "dropped": buffer.dropped,
-    }  # fmt: skip
+    places = [-1 if slot is None else slot.index for slot in buffer.places]
+    return places, kinds, buffer.head, buffer.loaded, buffer.used, buffer.stay, buffer.dropped
 
 
 def _times(report: CompareReport) -> dict[str, Any]:

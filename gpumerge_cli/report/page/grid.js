@@ -6,7 +6,7 @@ function drawGrid(place, layers) {
   const longest = labels => Math.max(1, ...labels.map(label => label.length)) * LETTER;
   const room = Math.max(220, place.clientWidth) - 8;
   const left = 26 + longest(labelsA);
-  const cell = Math.max(2, Math.min(38, (room - left - 8) / Math.max(1, n), 620 / Math.max(1, m)));
+  const cell = Math.max(2, Math.min(46, (room - left - 8) / Math.max(1, n), 620 / Math.max(1, m)));
   const upright = longest(labelsB) > cell - 3;
   const top = 28 + (upright ? longest(labelsB) : 14);
   const width = Math.max(left + n * cell + 10, 200), height = top + m * cell + 12;
@@ -30,7 +30,7 @@ function drawGrid(place, layers) {
       : { class: "axis-b", x: at, y: top - 7, "text-anchor": "middle" }, labelsB[j]));
   }
   picture.append(svg("text", { class: "name axis-b", x: left, y: 14 }, "B →"));
-  picture.append(svg("text", { class: "name axis-a", x: 4, y: y(0) + 12 }, "A ↓"));
+  picture.append(svg("text", { class: "name axis-a", x: left - 8, y: top - 7, "text-anchor": "end" }, "A ↓"));
   picture.append(svg("polyline", { class: "path", points: points.join(" ") }));
   layers(picture, { x, y, cell, points });
   place.replaceChildren(picture);

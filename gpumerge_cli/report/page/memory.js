@@ -1,4 +1,5 @@
 // What the warps of a launch ask of memory: sums for each kernel, and one access at a time.
+const MOST_SECTORS = 16;  // of an array that is shown whole
 const PHASES = { search: "search", stage: "copy", merge: "merge" };
 const bytesUsed = sum => sum.sectors ? `${Math.min(100, Math.round(100 * sum.asked / (SECTOR * sum.sectors)))} %` : "–";
 
@@ -80,11 +81,21 @@ function drawLanes(step) {
 function arrayOf(name, title, labels, step, perSector) {
   const asked = new Set(step.memory === name ? activeOf(step).map(one => one.at) : []);
   const fetched = step.memory === name ? touched(step) : new Set(), sectors = [];
+  const whole = labels.length <= MOST_SECTORS * perSector || name === "shared";
+  let left = 0;
   for (let first = 0; first < labels.length; first += perSector) {
+    const number = Math.floor(first * data.size / SECTOR);
+    if (!whole && ![-1, 0, 1].some(beside => fetched.has(number + beside))) {
+      left += 1;
+      continue;
+    }
+    if (left) sectors.push(html("span", { class: "more" }, `${left} …`));
+    left = 0;
     const items = labels.slice(first, first + perSector)
       .map((label, at) => html("span", { class: asked.has(first + at) ? "asked" : "" }, label));
-    sectors.push(html("div", { class: `sector${name !== "shared" && fetched.has(Math.floor(first * data.size / SECTOR)) ? " fetched" : ""}` }, ...items));
+    sectors.push(html("div", { class: `sector${name !== "shared" && fetched.has(number) ? " fetched" : ""}` }, ...items));
   }
+  if (left) sectors.push(html("span", { class: "more" }, `${counted(left, "sector")} not touched`));
   return html("div", { class: "array" }, html("p", {}, title), html("div", { class: "sectors" }, ...sectors));
 }
 

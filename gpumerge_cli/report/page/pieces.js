@@ -23,7 +23,7 @@ function piecesOf(launch) {
 }
 
 const colourOf = piece => `p${piece.block % 6}${piece.thread % 3}`;
-const rangeText = (from, to) => from === to ? "none" : `${from} to ${to - 1}`;
+const rangeText = (from, to) => from === to ? "none" : from + 1 === to ? `${from}` : `${from} to ${to - 1}`;
 
 function drawPieces() {
   const pieces = piecesOf(launchNow());
@@ -70,6 +70,7 @@ function drawOwner() {
       for (const cell of mark.cells) cell.classList.toggle("mine", on);
     }
     marked = now;
+    if (now) now.row.parentElement.parentElement.parentElement.scrollTop = now.row.offsetTop - 60;
   }
   if (!now) return byId("owner").replaceChildren("Both inputs are empty.");
   const { start, stop, names } = now.piece, k = Math.min(state.rank, total - 1);
