@@ -33,8 +33,10 @@ class Access:
     phase: Phase
     memory: Memory
     at: int
-    """The number of the item in the array, or in shared memory."""
+    """The place in the array, or in shared memory, in units."""
     store: bool = False
+    unit: int = 0
+    """The bytes of the access; 0: those of an item."""
 
 
 Threads = list[list[Access]]

@@ -7,10 +7,12 @@ from itertools import product
 
 import numpy as np
 
+from gpumerge_cli.backends.gpu.policy import item_bytes, shared_bytes
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import GpumergeError, UsageError
 from gpumerge_cli.explain.accesses import TRACED, block_accesses
+from gpumerge_cli.explain.path_accesses import path_block_accesses, traces_path
 from gpumerge_cli.explain.items import TracedRun, b_first
 from gpumerge_cli.explain.path import axis_of, cut_levels, path_points, search_for
 from gpumerge_cli.explain.rounds import MOST_PLACES, bugs_of, rounds_of
@@ -52,8 +54,6 @@ def path_page(
 
     Raises UsageError for a launch that cannot be done, or a rank that the merge does not have.
     """
-    from gpumerge_cli.backends.gpu.policy import item_bytes
-
     counts = runs[0].size, runs[1].size
     step = max(1, -(-max(counts) // MOST_ITEMS))
     a, b = (run.every(step) for run in runs)
@@ -64,9 +64,9 @@ def path_page(
         why=shapes[0].why, points=path_points(a, b), levels=cut_levels(a, b, shapes[0]),
         search=search_for(a, b, total // 2 if rank is None else rank),
     )  # fmt: skip
-    codes, size = key_codes(a, b), item_bytes(order)
-    launches = tuple(_launch(a, b, codes, shape, size) for shape in shapes)
-    return PathPage(report, codes, step, counts, size, launches)
+    codes = key_codes(a, b)
+    launches = tuple(_launch(a, b, codes, shape, order) for shape in shapes)
+    return PathPage(report, codes, step, counts, item_bytes(order), launches)
 
 
 def key_codes(a: TracedRun, b: TracedRun) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -111,15 +111,15 @@ def _choices(total: int) -> Iterator[tuple[Resources, LaunchRequest]]:
     for (kernel, load), threads, items, tile in product(_STAGED, (thread_counts[0], thread_counts[-1]), _ITEMS, tiles):
         yield gpu, LaunchRequest(kernel, threads, items, tile, load, blocks=2)  # type: ignore[arg-type]
     for threads, items in product(thread_counts, _ITEMS):
-        yield gpu, LaunchRequest("path", threads, items)
+        yield gpu, LaunchRequest("path", threads, items, transfer="vector")
     for tile in tiles:
         yield Resources("cpu"), LaunchRequest("path", tile_size=tile)
 
 
 def _launch(
-    a: TracedRun, b: TracedRun, codes: tuple[tuple[int, ...], tuple[int, ...]], shape: Shape, size: int
+    a: TracedRun, b: TracedRun, codes: tuple[tuple[int, ...], tuple[int, ...]], shape: Shape, order: Order
 ) -> PageLaunch:
-    policy, total = shape.policy, a.size + b.size
+    policy, total, size = shape.policy, a.size + b.size, item_bytes(order)
     splits = [split for _, split in shape.splits]
     levels = tuple(
         (what, tuple(start for start, _ in piece_ranges(splits[: number + 1], total)))
@@ -129,6 +129,8 @@ def _launch(
     warps: list[WarpTrace] = []
     if by_gpu and policy.rung in TRACED:
         warps = list(warp_traces(block_accesses(*codes, policy), size))
+    elif by_gpu and policy.transfer == "vector" and traces_path(order):
+        warps = list(warp_traces(path_block_accesses(*codes, policy, size), size))
     rounds, bugs = (), ()
     if by_gpu and policy.staged and policy.tile_size <= MOST_PLACES:
         rounds = rounds_of(a, b, shape)
@@ -144,6 +146,7 @@ def _launch(
         traffic_of(warps),
         tuple(_first(warps)),
         len(warps),
+        shared_bytes(policy, order) if warps else 0,
         rounds,
         bugs,
     )

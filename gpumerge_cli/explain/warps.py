@@ -35,8 +35,12 @@ def _steps(lanes: Threads, size: int) -> Iterator[WarpStep]:
         places = [-1] * len(lanes)
         for lane, access in active:
             places[lane] = access.at
-        sectors = 0 if one.memory == "shared" else touched_sectors(places, size)
-        yield WarpStep(one.phase, one.memory, one.store, size, tuple(places), sectors)
+        unit = one.unit or size
+        b_from = next((lane for lane, access in active if access.memory != one.memory), WARP)
+        sectors = 0
+        if one.memory != "shared":
+            sectors = touched_sectors(places[:b_from], unit) + touched_sectors(places[b_from:], unit)
+        yield WarpStep(one.phase, one.memory, one.store, unit, tuple(places), sectors, b_from)
 
 
 def touched_sectors(places: Iterable[int], unit: int) -> int:

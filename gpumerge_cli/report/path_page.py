@@ -192,6 +192,7 @@ def _launch(launch: PageLaunch) -> dict[str, Any]:
             (warp.block, warp.warp, [_step(step) for step in warp.steps]) for warp in launch.warps
         ],
         "allWarps": launch.all_warps,
+        "shared": launch.shared,
         "rounds": [_round(one) for one in launch.rounds],
         "bugs": {bug.name: [_round(one) for one in bug.rounds] for bug in launch.bugs},
     }  # fmt: skip
@@ -201,7 +202,7 @@ def _step(step: WarpStep) -> tuple[Any, ...]:
     lanes = step.lanes
     while lanes[-1] < 0:
         lanes = lanes[:-1]
-    return _PHASES[step.phase], step.memory[0], int(step.store), step.unit, step.sectors, len(step.lanes), *lanes
+    return _PHASES[step.phase], step.memory[0], int(step.store), step.unit, step.sectors, step.b_from, len(step.lanes), *lanes
 
 
 def _round(one: Round) -> tuple[Any, ...]:

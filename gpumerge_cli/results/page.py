@@ -27,6 +27,8 @@ class WarpStep:
     """For each lane the place of its access, in units from the start of the array; -1 for an inactive lane."""
     sectors: int
     """The sectors of 32 bytes of global memory that the lanes touch; 0 in shared memory."""
+    b_from: int = 32
+    """The first lane whose access is in B, where those before it are in A; 32 if there is none."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ class PageLaunch:
     warps: tuple[WarpTrace, ...] = ()
     """The first warps."""
     all_warps: int = 0
+    shared: int = 0
+    """The bytes of shared memory of a block that are modelled."""
     rounds: tuple[Round, ...] = ()
     bugs: tuple[Bug, ...] = ()
 

@@ -12,9 +12,9 @@ const nameOf = origin => origin === null ? "nothing" : origin >= 0 ? `A[${origin
 // The lists of the file as objects with names.
 const PHASE_NAMES = { s: "search", c: "stage", m: "merge" }, MEMORY_NAMES = { A: "A", B: "B", o: "out", s: "shared" };
 
-function stepOf([phase, memory, store, unit, sectors, count, ...lanes]) {
+function stepOf([phase, memory, store, unit, sectors, bFrom, count, ...lanes]) {
   while (lanes.length < count) lanes.push(-1);
-  return { phase: PHASE_NAMES[phase], memory: MEMORY_NAMES[memory], store: store === 1, unit, sectors, lanes };
+  return { phase: PHASE_NAMES[phase], memory: MEMORY_NAMES[memory], store: store === 1, unit, sectors, bFrom, lanes };
 }
 
 function bufferFrom([places, kinds, head, loaded, used, stay, dropped]) {

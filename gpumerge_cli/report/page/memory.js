@@ -40,21 +40,37 @@ function stepsNow() {
 
 const activeOf = step => step.lanes.map((at, lane) => ({ at, lane })).filter(one => one.at >= 0);
 
-// The sectors of global memory that a step touches.
-function touched(step) {
+const memoryOf = (step, lane) => lane >= step.bFrom ? "B" : step.memory;
+
+// The pieces of `size` bytes of an array that a step touches: sectors, or items.
+function touched(step, memory, size) {
   const found = new Set();
-  if (step.memory === "shared") return found;
-  for (const { at } of activeOf(step))
-    for (let sector = Math.floor(at * step.unit / SECTOR); sector <= Math.floor((at * step.unit + step.unit - 1) / SECTOR); ++sector)
-      found.add(sector);
+  for (const { at, lane } of activeOf(step)) {
+    if (memoryOf(step, lane) !== memory) continue;
+    const first = at * step.unit, last = first + step.unit - 1;
+    for (let piece = Math.floor(first / size); piece <= Math.floor(last / size); ++piece) found.add(piece);
+  }
   return found;
 }
 
+// The array in words: "A", "A and B", "the output".
+function memoryWords(step) {
+  if (step.bFrom < WARP) return "A and B";
+  return { shared: "shared memory", out: "the output" }[step.memory] ?? step.memory;
+}
+
+// The items of an access, as A[3] or A[4..7].
+function accessName(step, lane) {
+  const first = Math.floor(step.lanes[lane] * step.unit / data.size), each = Math.max(1, Math.floor(step.unit / data.size));
+  const name = { shared: "s", out: "o" }[step.memory] ?? memoryOf(step, lane);
+  return each === 1 ? `${name}[${first}]` : `${name}[${first}–${first + each - 1}]`;
+}
+
 function accessWords(step, at, count) {
-  const active = activeOf(step), different = new Set(active.map(one => one.at)).size;
-  const fewest = Math.ceil(different * step.unit / SECTOR);
+  const active = activeOf(step), different = new Set(active.map(one => `${memoryOf(step, one.lane)}${one.at}`)).size;
+  const fewest = Math.ceil(different * step.unit / SECTOR) + (step.bFrom < WARP ? 1 : 0);
   const words = [html("b", {}, `${at + 1} of ${count}. `), `${{ search: "Search", stage: "Copy", merge: "Merge" }[step.phase]}: `,
-    `${active.length} of 32 lanes ${step.store ? "store to" : "load from"} ${step.memory === "shared" ? "shared memory" : step.memory}. `];
+    `${active.length} of 32 lanes ${step.store ? "store to" : "load from"} ${memoryWords(step)}. `];
   if (step.memory === "shared") words.push("No sector of global memory moves.");
   else {
     const sum = { asked: active.length * step.unit, sectors: step.sectors };
@@ -70,17 +86,15 @@ function drawLanes(step) {
   const lanes = [];
   for (let lane = 0; lane < WARP; ++lane) {
     const there = lane < step.lanes.length, at = there ? step.lanes[lane] : -1;
-    const name = step.memory === "shared" ? `s[${at}]` : `${step.memory === "out" ? "o" : step.memory}[${at}]`;
     lanes.push(html("div", { class: `lane${at >= 0 ? " active" : there ? "" : " absent"}` }, html("small", {}, `${lane}`),
-      at >= 0 ? name : there ? "·" : "–"));
+      at >= 0 ? accessName(step, lane) : there ? "·" : "–"));
   }
   byId("lanes").replaceChildren(...lanes);
 }
 
 // A row of sectors, or of places in shared memory. asked: how the step touches them.
 function arrayOf(name, title, labels, step, perSector) {
-  const asked = new Set(step.memory === name ? activeOf(step).map(one => one.at) : []);
-  const fetched = step.memory === name ? touched(step) : new Set(), sectors = [];
+  const asked = touched(step, name, data.size), fetched = touched(step, name, SECTOR), sectors = [];
   const whole = labels.length <= MOST_SECTORS * perSector || name === "shared";
   let left = 0;
   for (let first = 0; first < labels.length; first += perSector) {
@@ -126,8 +140,8 @@ function drawAccess() {
   const arrays = [arrayOf("A", "A, in sectors of 32 bytes", labelsA, step, perSector), arrayOf("B", "B", labelsB, step, perSector),
     arrayOf("out", "Output", merged.map(labelOf), step, perSector)];
   if (step.memory === "shared") {
-    const places = Array.from({ length: launch.kernel === "tiled exact" ? launch.tile : 2 * launch.tile }, (_, place) => `${place}`);
-    arrays.push(arrayOf("shared", "Shared memory of the block, by place", places, step, launch.tile));
+    const places = Array.from({ length: Math.floor(launch.shared / data.size) }, (_, place) => `${place}`);
+    arrays.push(arrayOf("shared", "Shared memory of the block, by place", places, step, perSector));
   }
   byId("arrays").replaceChildren(...arrays);
 }
