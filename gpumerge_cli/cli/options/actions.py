@@ -100,7 +100,7 @@ ACTIONS = (
         needs=Needs(("html",), "{option}: only a page shows the times", "add --html page.html"),
     ),
     Option(
-        "repeat", "Actions", ("merge", *SETS, "sort"),
+        "repeat", "Actions", ("merge", *SETS, "sort", "path"),
         "Runs of each kernel and library with --compare; 5 by default.",
         kind="number", least=1,
         needs=Needs(

@@ -207,6 +207,7 @@ class PathOptions(OrderOptions, LaunchOptions, QuietOptions):
     rank: int | None
     rounds: bool
     compare: bool
+    repeat: int | None
     html: str | None
     output: str | None
     backend: BackendChoice

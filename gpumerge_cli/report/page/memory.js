@@ -28,7 +28,8 @@ function drawTraffic() {
   }
   byId("traffic").replaceChildren(...rows);
   byId("traffic-says").textContent = `Each kernel with the sizes nearest to the chosen launch. An access is one load or store of a warp. `
-    + `An item has ${data.size} bytes, so a sector holds ${Math.max(1, SECTOR / data.size)}. Bytes that caches save are not counted.`
+    + `An item has ${data.size} bytes, so a sector holds ${Math.max(1, SECTOR / data.size)}. Bytes that caches save are not counted`
+    + (kernels.includes("path") ? ", nor are the searches for the cuts of the path kernel, which another kernel does beforehand." : ".")
     + (now.traffic.length ? "" : ` The accesses of "${now.kernel}" are not modelled here: choose another kernel to see them.`);
 }
 
