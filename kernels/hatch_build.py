@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,17 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from build_library import GLIBC, LIBRARIES, ROOT, BuildError, build, build_launcher
+
+_PACKAGE = ROOT / "gpumerge_cli"
+_MODULE = '''"""The package gpumerge_cli under the name of the distribution."""
+
+import sys
+
+import gpumerge_cli
+
+sys.modules[__name__] = gpumerge_cli
+'''
+"""`import gpumerge` gives the package itself, so that all its names, and help, are the same."""
 
 
 class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -31,3 +43,10 @@ class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["artifacts"].append(f"/{LIBRARIES.relative_to(ROOT)}/*.so")
         # It runs the script gpumerge-start, which pyproject.toml names.
         build_data["shared_scripts"][str(launcher)] = "gpumerge"
+        made = ROOT / "build" / "gpumerge"
+        made.mkdir(parents=True, exist_ok=True)
+        (made / "__init__.py").write_text(_MODULE)
+        for name in ("__init__.pyi", "py.typed"):
+            shutil.copyfile(_PACKAGE / name, made / name)
+        for included in ("force_include", "force_include_editable"):
+            build_data[included][str(made)] = "gpumerge"

@@ -42,7 +42,7 @@ ONLY = {
 ENTERED = {
     "backends.cpu": {"backends.select"},
     "backends.gpu": {
-        "backends.select", "explain.shape", "cli.batch_jobs", "cli.info",
+        "backends.select", "explain.shape", "cli.batch_jobs", "cli.batch_processes", "cli.info",
         "arrays.counting", "arrays.device", "arrays.device_images", "arrays.device_selection", "arrays.multi_gpu",
         "arrays.payload", "arrays.prepared_calls",
     },

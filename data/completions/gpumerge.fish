@@ -104,7 +104,7 @@ complete -c gpumerge -n '__gpumerge_command merge' -l temporary-directory -s T -
 complete -c gpumerge -n '__gpumerge_command merge' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
 complete -c gpumerge -n '__gpumerge_command merge' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command merge' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command merge' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command merge' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command merge' -l kernel -xa 'auto basic tiled circular path' -d 'The kernel that merges; auto takes the fastest one.'
 complete -c gpumerge -n '__gpumerge_command merge' -l block-size -x -d 'Threads a block.'
 complete -c gpumerge -n '__gpumerge_command merge' -l items-per-thread -x -d 'Items that a thread merges after one co-rank; 1 is the uncoarsened kernel.'
@@ -188,7 +188,7 @@ complete -c gpumerge -n '__gpumerge_command union' -l temporary-directory -s T -
 complete -c gpumerge -n '__gpumerge_command union' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
 complete -c gpumerge -n '__gpumerge_command union' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command union' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command union' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command union' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command intersect' -F
 complete -c gpumerge -n '__gpumerge_command intersect' -l compare -d 'Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no output, so it does not go with -o.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l repeat -x -d 'Runs of each kernel and library with --compare; 5 by default.'
@@ -264,7 +264,7 @@ complete -c gpumerge -n '__gpumerge_command intersect' -l temporary-directory -s
 complete -c gpumerge -n '__gpumerge_command intersect' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
 complete -c gpumerge -n '__gpumerge_command intersect' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command intersect' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command intersect' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command intersect' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command difference' -F
 complete -c gpumerge -n '__gpumerge_command difference' -l compare -d 'Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no output, so it does not go with -o.'
 complete -c gpumerge -n '__gpumerge_command difference' -l repeat -x -d 'Runs of each kernel and library with --compare; 5 by default.'
@@ -340,7 +340,7 @@ complete -c gpumerge -n '__gpumerge_command difference' -l temporary-directory -
 complete -c gpumerge -n '__gpumerge_command difference' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
 complete -c gpumerge -n '__gpumerge_command difference' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command difference' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command difference' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command difference' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -F
 complete -c gpumerge -n '__gpumerge_command symmetric' -l compare -d 'Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no output, so it does not go with -o.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l repeat -x -d 'Runs of each kernel and library with --compare; 5 by default.'
@@ -416,7 +416,7 @@ complete -c gpumerge -n '__gpumerge_command symmetric' -l temporary-directory -s
 complete -c gpumerge -n '__gpumerge_command symmetric' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command symmetric' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command symmetric' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command symmetric' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command compare' -F
 complete -c gpumerge -n '__gpumerge_command compare' -l files0-from -rF -d 'Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.'
 complete -c gpumerge -n '__gpumerge_command compare' -l format -xa 'arrow arrows csv jsonl npy parquet raw text' -d 'The layout of the files; by default, their suffixes give it.'
@@ -487,7 +487,7 @@ complete -c gpumerge -n '__gpumerge_command compare' -l temporary-directory -s T
 complete -c gpumerge -n '__gpumerge_command compare' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
 complete -c gpumerge -n '__gpumerge_command compare' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command compare' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command compare' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command compare' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command diff' -F
 complete -c gpumerge -n '__gpumerge_command diff' -l files0-from -rF -d 'Take the names of the files from FILE, each ended by a NUL byte (find -print0); - is standard input.'
 complete -c gpumerge -n '__gpumerge_command diff' -l format -xa 'arrow arrows csv jsonl npy parquet raw text' -d 'The layout of the files; by default, their suffixes give it.'
@@ -557,7 +557,7 @@ complete -c gpumerge -n '__gpumerge_command diff' -l temporary-directory -s T -x
 complete -c gpumerge -n '__gpumerge_command diff' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
 complete -c gpumerge -n '__gpumerge_command diff' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command diff' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command diff' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command diff' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command join' -F
 complete -c gpumerge -n '__gpumerge_command join' -l key -s j -x -d 'Join by this field of both files, counted from 1; 1 by default. Several fields, as 1,2n, make one key; letters from dfghMnrV say how a field compares, as in sort\'s -k, or a kind behind a colon, as 1:hex. With --csv, fields may be named, as city,amount:n. Fields of records and columns of tables are named, as id or id:r, values of JSON Lines by their paths, as a.b.'
 complete -c gpumerge -n '__gpumerge_command join' -l field -l on -x -d 'Join by these fields of both files, by name, as city,amount:n: columns of CSV or of tables, values of JSON Lines, or fields of structured .npy files or of a --dtype with fields. Letters as for -j, behind a colon. Implies --csv for text, and names imply --header. May be given again, for more fields of one key.'
@@ -619,7 +619,7 @@ complete -c gpumerge -n '__gpumerge_command join' -l temporary-directory -s T -x
 complete -c gpumerge -n '__gpumerge_command join' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
 complete -c gpumerge -n '__gpumerge_command join' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command join' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command join' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command join' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command sort' -F
 complete -c gpumerge -n '__gpumerge_command sort' -l merge -s m -d 'The files are sorted already: merge them.'
 complete -c gpumerge -n '__gpumerge_command sort' -l check -s c -fa 'diagnose-first quiet silent' -d 'Report the first disorder, and exit 1; quiet and silent: print nothing.'
@@ -706,7 +706,7 @@ complete -c gpumerge -n '__gpumerge_command sort' -l batch-size -x -d 'Inputs th
 complete -c gpumerge -n '__gpumerge_command sort' -l compress-program -xa '(__fish_complete_command)' -d 'Compresses temporary files; PROGRAM -d decompresses them.'
 complete -c gpumerge -n '__gpumerge_command sort' -l traceback -d 'On an error, show the traceback, too; --debug is GNU sort\'s.'
 complete -c gpumerge -n '__gpumerge_command sort' -l version -d 'Print the version and exit.'
-complete -c gpumerge -n '__gpumerge_command sort' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command sort' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command sort' -l kernel -xa 'auto basic tiled circular path' -d 'The kernel that merges; auto takes the fastest one.'
 complete -c gpumerge -n '__gpumerge_command sort' -l algorithm -xa 'auto merge bottom-up iterative recursive radix' -d 'The sort algorithm of the GPU or the CPU: auto, merge, bottom-up, iterative, recursive or radix.'
 complete -c gpumerge -n '__gpumerge_command sort' -l fan-in -x -d 'The most runs that one pass merges: 2, 4, 8 or 16.'
@@ -767,7 +767,7 @@ complete -c gpumerge -n '__gpumerge_command check' -l temporary-directory -s T -
 complete -c gpumerge -n '__gpumerge_command check' -l cluster -x -d 'Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes of this machine that run as long as the command does. All machines read the inputs, and write the output, under the same names. Needs gpumerge[cluster].'
 complete -c gpumerge -n '__gpumerge_command check' -l cluster-wait -x -d 'Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, before another worker gets it, too.'
 complete -c gpumerge -n '__gpumerge_command check' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command check' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command check' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command rank' -F
 complete -c gpumerge -n '__gpumerge_command rank' -l at -x -d 'Show the items of these ranks, counted from 0: 0 is the first item of the merge. The number of all items is a rank, too: the end of the merge. With --stats, also show how many items of each file are ahead. May be given again.'
 complete -c gpumerge -n '__gpumerge_command rank' -l quantile -x -d 'Show the item at this part of the merge: 0.5 is the median, 99% the 99th percentile, 1/3 the end of the first third; 0 is the first item, 1 the last. May be given again.'
@@ -838,7 +838,7 @@ complete -c gpumerge -n '__gpumerge_command rank' -l threads -x -d 'Host threads
 complete -c gpumerge -n '__gpumerge_command rank' -l memory -s S -x -d 'Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of the machine\'s. By default a quarter of the free memory.'
 complete -c gpumerge -n '__gpumerge_command rank' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
 complete -c gpumerge -n '__gpumerge_command rank' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command rank' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command rank' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command batch' -F
 complete -c gpumerge -n '__gpumerge_command batch' -l jobs -s j -x -d 'Jobs that run at a time.'
 complete -c gpumerge -n '__gpumerge_command batch' -l keep-going -d 'Go on with other jobs after one has failed.'
@@ -932,7 +932,7 @@ complete -c gpumerge -n '__gpumerge_command path' -l device -x -d 'The number of
 complete -c gpumerge -n '__gpumerge_command path' -l threads -x -d 'Host threads; by default all cores.'
 complete -c gpumerge -n '__gpumerge_command path' -l temporary-directory -s T -xa '(__fish_complete_directories)' -d 'Put copies of compressed files and pipes into FOLDER; by default $TMPDIR or /tmp. May be given again.'
 complete -c gpumerge -n '__gpumerge_command path' -l debug -l traceback -d 'On an error, show the traceback, too.'
-complete -c gpumerge -n '__gpumerge_command path' -l help -d 'Show this and exit.'
+complete -c gpumerge -n '__gpumerge_command path' -l help -fa 'all' -d 'Show help in short and exit; with --help=all, show all of it.'
 complete -c gpumerge -n '__gpumerge_command path' -l kernel -xa 'auto basic tiled circular path' -d 'The kernel that merges; auto takes the fastest one.'
 complete -c gpumerge -n '__gpumerge_command path' -l block-size -x -d 'Threads a block.'
 complete -c gpumerge -n '__gpumerge_command path' -l items-per-thread -x -d 'Items that a thread merges after one co-rank; 1 is the uncoarsened kernel.'

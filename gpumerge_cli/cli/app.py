@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 from gpumerge_cli.cli.failures import describe_failure, with_short_values
-from gpumerge_cli.cli.help import help_text, wanted_help
+from gpumerge_cli.cli.help import WHOLE_HELP, help_text, wanted_help
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.setting_files import anything_set
 from gpumerge_cli.cli.short_names import spelled_out
@@ -50,9 +50,17 @@ def _remove_unfinished() -> None:
 def _dispatch(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--"]:  # the end of gpumerge's own options
         arguments = arguments[1:]
+    if arguments[:1] == ["help"]:
+        from gpumerge_cli.cli.recipes import recipe_lines
+
+        found = "\n".join(recipe_lines(arguments[1:]))
+        if found:
+            print(found)
+            return 0
+        arguments = arguments[1:]
     topic = wanted_help(arguments)
     if topic is not None:
-        print(help_text(topic), end="")
+        print(help_text(topic, whole=WHOLE_HELP in arguments), end="")
         return 0
     from gpumerge_cli.results.origin import command_line
     from gpumerge_cli.secret_values import start_concealing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpumerge_cli.cli.help import help_text
+from gpumerge_cli.cli.help import WHOLE_HELP, help_text
 from gpumerge_cli.cli.notices import notices
 from gpumerge_cli.cli.options.commands import command
 from gpumerge_cli.cli.options.groups import Options, QuietOptions
@@ -37,7 +37,7 @@ def run_command(name: str, words: Sequence[str], settings: Settings | None) -> i
         return run_sort(words, settings)
     options = read_words(command(name), words, settings)
     if options is None:
-        print(help_text(name), end="")
+        print(help_text(name, whole=WHOLE_HELP in words), end="")
         return 0
     with notices(quiet=isinstance(options, QuietOptions) and options.quiet):
         return _carry_out(options)

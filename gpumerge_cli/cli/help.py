@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from gpumerge_cli.cli.options.commands import COMMANDS, command
 from gpumerge_cli.cli.options.model import GROUPS, Command, Option
 
 _NARROWEST, _TWO_COLUMNS, _USUAL_WIDTH, _WIDEST = 40, 70, 80, 120
+_FEW_EXAMPLES = 4
+"""The examples of a short help."""
 _INDENT = 8
 """The column at which the text of options begins in a terminal too narrow for two columns."""
 _COLUMN = 30
 """The column at which the text of options begins; longer names have a line of their own."""
+
+
+WHOLE_HELP = "--help=all"
+"""Asks for the whole help of a command, where --help shows it in short."""
 
 
 def wanted_help(arguments: Sequence[str]) -> str | None:
@@ -24,13 +30,18 @@ def wanted_help(arguments: Sequence[str]) -> str | None:
     *names, last = arguments
     name = names[0] if names else ""
     known = len(names) < 2 and any(one.name == name for one in COMMANDS)
-    return name if known and last in command(name).option("help").names else None
+    return name if known and last in (*command(name).option("help").names, WHOLE_HELP) else None
 
 
-def help_text(name: str, width: int | None = None) -> str:
-    """The help of a command, or of gpumerge itself for "". width: columns; those of the terminal by default."""
+def help_text(name: str, width: int | None = None, *, whole: bool = False) -> str:
+    """The help of a command, or of gpumerge itself for "". width: columns; those of the terminal by default.
+
+    whole: all of it, where a command with many options shows it in short.
+    """
     width = max(_NARROWEST, min(_terminal_width() if width is None else width, _WIDEST))
-    return "\n".join(_lines(command(name), width)) + "\n"
+    shown = command(name)
+    lines = _lines(shown, width) if whole or not shown.briefly else _short_lines(shown, width)
+    return "\n".join(lines) + "\n"
 
 
 def _terminal_width() -> int:
@@ -52,14 +63,32 @@ def version_text() -> str:
     return f"gpumerge {__version__}\n"
 
 
-def _lines(shown: Command, width: int) -> Iterator[str]:
-    yield from wrap(f"Usage: {shown.path} {shown.usage}", width, subsequent_indent="       ")
-    yield from paragraphs(shown.about, width)
-    if shown.examples:
+def _short_lines(shown: Command, width: int) -> Iterator[str]:
+    yield from _usage(shown, width)
+    yield from paragraphs(shown.summary, width)
+    yield from _examples(shown.examples[:_FEW_EXAMPLES], width)
+    yield from ("", "Options for most work:")
+    yield from _options(shown.briefly, lambda option: option.brief, width)
+    more = f"gpumerge help {shown.name} shows all {len(shown.options)} options, more examples, suffixes and exit codes."
+    yield from paragraphs(more, width)
+
+
+def _usage(shown: Command, width: int) -> list[str]:
+    return wrap(f"Usage: {shown.path} {shown.usage}", width, subsequent_indent="       ")
+
+
+def _examples(examples: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    if examples:
         yield from ("", "Examples:")
-        for line, about in shown.examples:
-            yield from wrap(about, width, initial_indent="  ", subsequent_indent="  ")
-            yield from _command_line(line, width)
+    for line, about in examples:
+        yield from wrap(about, width, initial_indent="  ", subsequent_indent="  ")
+        yield from _command_line(line, width)
+
+
+def _lines(shown: Command, width: int) -> Iterator[str]:
+    yield from _usage(shown, width)
+    yield from paragraphs(shown.about, width)
+    yield from _examples(shown.examples, width)
     if not shown.name:
         yield from ("", "Commands:")
         yield from _columns([(one.name, one.summary) for one in COMMANDS[1:]], width)
@@ -67,11 +96,16 @@ def _lines(shown: Command, width: int) -> Iterator[str]:
         yield from ("", "Arguments:")
         yield from _columns([(one.metavar, one.help) for one in shown.arguments], width)
     for group in GROUPS:
-        rows = [(format_option(option), option_help(option)) for option in shown.options if option.group == group]
-        if rows:
+        options = [option for option in shown.options if option.group == group]
+        if options:
             yield from ("", f"{group}:")
-            yield from _columns(rows, width, _COLUMN if width >= _TWO_COLUMNS else _INDENT)
+            yield from _options(options, option_help, width)
     yield from paragraphs(shown.epilog, width)
+
+
+def _options(options: Sequence[Option], text: Callable[[Option], str], width: int) -> Iterator[str]:
+    rows = [(format_option(option), text(option)) for option in options]
+    return _columns(rows, width, _COLUMN if width >= _TWO_COLUMNS else _INDENT)
 
 
 def paragraphs(text: str, width: int) -> Iterator[str]:

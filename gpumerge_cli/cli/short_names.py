@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpumerge_cli.cli.help import WHOLE_HELP
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.options.other_names import SHORT_NAMES
 
@@ -11,13 +12,14 @@ _KEPT = ("unique", "only")  # the options that say which of equal items dedupe k
 
 
 def spelled_out(arguments: Sequence[str]) -> Sequence[str]:
-    """The command line that `arguments` stand for: `help NAME` and short names are spelled out."""
+    """The command line that `arguments` stand for: `help COMMAND` and short names are spelled out."""
     name, *words = arguments or ("",)
     if name == "--" and words and words[0] in ("help", *SHORT_NAMES):  # the end of gpumerge's own options
         return spelled_out(words)
-    if name == "help" and len(words) <= 1:
-        known = not words or words[0] in COMMAND_NAMES or words[0] in SHORT_NAMES
-        return spelled_out([*words, "--help"]) if known else words
+    if name == "help" and not words:
+        return ["--help"]
+    if name == "help" and len(words) == 1 and words[0] in COMMAND_NAMES:
+        return [*words, WHOLE_HELP]
     if name not in SHORT_NAMES:
         return arguments
     meant = SHORT_NAMES[name]

@@ -47,9 +47,9 @@ def run_sort(arguments: Sequence[str], settings: Settings | None) -> int:
     """Carry out the words behind "gpumerge sort" and return the exit code. Raises GpumergeError."""
     command = parse_sort(arguments, settings=settings)
     if command.mode in ("help", "version"):
-        from gpumerge_cli.cli.help import help_text, version_text
+        from gpumerge_cli.cli.help import WHOLE_HELP, help_text, version_text
 
-        print(help_text("sort") if command.mode == "help" else version_text(), end="")
+        print(help_text("sort", whole=WHOLE_HELP in arguments) if command.mode == "help" else version_text(), end="")
         return 0
     if not command.options.quiet and command.options.locale is None:
         _tell_of_locale()

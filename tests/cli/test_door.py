@@ -68,7 +68,7 @@ def test_help_goes_to_standard_output(arguments: list[str], capsys: pytest.Captu
 
 @pytest.mark.parametrize("command", ["", "merge", "check"])
 def test_help_tells_suffixes_and_exit_codes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    door.invoke([*command.split(), "--help"])
+    door.invoke(["help", *command.split()])
     text = capsys.readouterr().out
     for width in (8, 16, 32, 64):
         assert f".i{width} " in text
@@ -84,7 +84,7 @@ def test_every_command_and_option_is_documented() -> None:
     assert options.COMMAND_NAMES == COMMANDS
     for command in options.COMMANDS:
         assert command.about
-        text = help_text(command.name, 200)
+        text = help_text(command.name, 200, whole=True)
         for option in command.options:
             assert option.help, option
             for name in (*option.names, *option.off_names):
@@ -105,19 +105,37 @@ def test_rows_of_the_table_are_sound() -> None:
             assert option.default is None or not option.choices or option.default in option.choices, option
 
 
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_is_as_wide_as_the_terminal(command: str, width: int) -> None:
+def test_help_is_as_wide_as_the_terminal(command: str, width: int, whole: bool) -> None:
     kept = {line.strip() for text in options.command(command).epilog.split("\n\n") for line in text.split("\n")}
-    for line in help_text(command, width).splitlines():
+    for line in help_text(command, width, whole=whole).splitlines():
         assert len(line) <= width or line.strip() in kept or len(line.split()) <= 4, line
 
 
 def test_help_has_examples_first_and_tuning_last() -> None:
-    text = help_text("merge")
+    text = help_text("merge", whole=True)
     headings = ["Usage", "\nExamples:", "\nInput:", "\nOrder:", "\nOutput:", "\nWhere to run:", "\nTuning:"]
     places = [text.index(heading) for heading in headings]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_commands_with_many_options_is_short(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    known = options.command(command)
+    assert door.invoke([command, "--help"]) == 0
+    short = capsys.readouterr().out
+    assert short == help_text(command)
+    if not known.briefly:
+        assert short == help_text(command, whole=True)
+        return
+    assert len(short.splitlines()) <= 40
+    assert all(f"--{option.name}" in short and option.brief.split()[0] in short for option in known.briefly)
+    assert f"\n\ngpumerge help {command} shows all {len(known.options)} options" in short
+    for words in ([command, "--help=all"], ["help", command], [command, "-r", "--help=all"]):
+        assert door.invoke(words) == 0
+        assert capsys.readouterr().out == help_text(command, whole=True)
 
 
 @pytest.mark.parametrize(

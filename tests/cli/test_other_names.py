@@ -20,7 +20,7 @@ def test_no_name_has_two_meanings() -> None:
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES)
-@pytest.mark.parametrize("words", ["{}", "{} a.txt", "help {}", "-- {} -x"])
+@pytest.mark.parametrize("words", ["{}", "{} a.txt", "-- {} -x"])
 def test_other_names_lead_to_commands(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert door.invoke(words.format(name).split()) == 2
     assert capsys.readouterr() == ("", f"gpumerge: there is no command {name!r}; {OTHER_NAMES[name]}\n")
@@ -52,10 +52,9 @@ def test_ways_out_name_commands_that_exist(way_out: str) -> None:
         ("dedupe --help", "sort --help"),
         ("comm -12 a b", "compare -12 a b"),
         ("help", "--help"),
-        ("help comm", "compare --help"),
-        ("help dedupe", "sort --help"),
-        ("help merge", "merge --help"),
-        ("help xyz", "xyz"),
+        ("help merge", "merge --help=all"),
+        ("help xyz", "help xyz"),
+        ("help dedupe", "help dedupe"),
         ("merge help", "merge help"),
         ("sort dedupe", "sort dedupe"),
     ],

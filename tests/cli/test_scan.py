@@ -192,5 +192,5 @@ def test_what_is_given_is_known() -> None:
 
 @pytest.mark.parametrize("name", ["", "merge", "check"])
 def test_the_help_says_which_long_options_may_be_shortened(name: str) -> None:
-    text = " ".join(help_text(name).split())
+    text = " ".join(help_text(name, whole=True).split())
     assert "Long names that coreutils has for the same purpose, as --numeric-sort, may be shortened" in text

@@ -118,6 +118,7 @@ ACTIONS = (
         "quantile", "Actions", ("rank",),
         "Show the item at this part of the merge: 0.5 is the median, 99% the 99th percentile, 1/3 the end of the first "
         "third; 0 is the first item, 1 the last. May be given again.",
+        brief="Show the item there: 0.5 is the median.",
         kind="text", placeholder="Q,...", multiple=True, settable=False,
     ),
     Option(
@@ -126,6 +127,7 @@ ACTIONS = (
         "are equal. No file need hold KEY. It is a number or the key of a line or record, with commas between several "
         "fields; the whole line if there is no key, or with --last-resort. Answers show keys in the same form. May be "
         "given again.",
+        brief="Show how many items go before KEY.",
         kind="text", placeholder="KEY", multiple=True, settable=False,
     ),
     Option(

@@ -195,6 +195,7 @@ ORDER = (
         "unless the suffix means binary items; the header may come from a pipe. A "
         "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
         "line.",
+        brief="Keys by name, as city,amount:n: columns, fields, JSON paths.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
     ),
     Option(
@@ -219,18 +220,21 @@ ORDER = (
         f"another, or to the line's end. OPTIONS are letters from {LETTERS}, in place of the global ones; a "
         f"character 0 of the last field is its end. After a colon: a kind, {_KINDS}, with r behind a comma, as "
         "2,2:hex,r. May be given again, for ties.",
+        brief="A key of lines, as 2,2n: field 2, as a number.",
         letter="k", kind="text", placeholder="KEY", multiple=True, gnu=True,
         formerly=("sort-key",), project=True,
     ),
     Option(
         "field-separator", "Order", _ORDERED,
         "The text between fields, as , or ||; \\0 for NUL, \\t for a tab; by default a field begins with its blanks.",
+        brief="The text between fields, as , or \\t.",
         letter="t", kind="text", placeholder="SEPARATOR", gnu=True, project=True,
     ),
     Option(
         "field-separator", "Order", ("join",),
         "The text between fields, as , or ||; \\0 for NUL, \\t for a tab; '' if a whole line is one field. By default "
         "blanks separate fields, however many, and one space is written.",
+        brief="The text between fields, as , or \\t.",
         letter="t", kind="text", placeholder="SEPARATOR", gnu=True, project=True,
     ),
     Option(
@@ -266,6 +270,7 @@ ORDER = (
     Option(
         "numeric-sort", "Order", _KEYED,
         "Lines are in the order of their leading numbers, which may have any length.",
+        brief="By the leading numbers of lines.",
         letter="n", gnu=True, project=True,
     ),
     Option(
@@ -283,8 +288,9 @@ ORDER = (
         kind="file", gnu=True, project=True,
     ),
     Option(
-        "reverse", "Order", (*_TYPED, "join"), "The order is descending. Ties keep input order.", letter="r", gnu=True,
-        project=True,
+        "reverse", "Order", (*_TYPED, "join"), "The order is descending. Ties keep input order.",
+        brief="In descending order.",
+        letter="r", gnu=True, project=True,
     ),
     Option(
         "version-sort", "Order", _KEYED,
@@ -413,12 +419,14 @@ ORDER = (
         "unique", "Order", ("merge",),
         "Write only the first of several equal items; with --unique=last the last one, which is the one of the last "
         "file.",
+        brief="Write one of several equal items.",
         letter="u", choices=("first", "last"), gnu=True,
     ),
     Option(
         "unique", "Order", ("sort",),
         "Write only the first of several lines with equal keys; with --unique=last the last one, in the order of the "
         "input. With -c, such lines are in disorder.",
+        brief="Write one of several lines with equal keys.",
         letter="u", choices=("first", "last"), gnu=True,
     ),
     Option(

@@ -20,6 +20,7 @@ JOIN = (
         f"letters from {JOIN_LETTERS} say how a field compares, as in sort's -k, or a kind behind a colon, as 1:hex. "
         "With --csv, fields may be named, as city,amount:n. Fields of records and columns of tables are named, as id "
         "or id:r, values of JSON Lines by their paths, as a.b.",
+        brief="Join by this field of both files: its number or name.",
         letter="j", kind="text", placeholder="FIELDS", project=True,
     ),
     Option(
@@ -27,6 +28,7 @@ JOIN = (
         "Join by these fields of both files, by name, as city,amount:n: columns of CSV or of tables, values of JSON "
         "Lines, or fields of structured .npy files or of a --dtype with fields. Letters as for -j, behind a colon. "
         "Implies --csv for text, and names imply --header. May be given again, for more fields of one key.",
+        brief="Join by these fields, by name, as city,amount:n.",
         kind="text", placeholder="NAMES", multiple=True, aliases=("on",), project=True,
         not_with=tuple(
             NotWith(
@@ -37,12 +39,13 @@ JOIN = (
         ),
     ),
     Option(
-        "key-1", "Input", ("join",), "Join by these fields of A.",
+        "key-1", "Input", ("join",), "Join by these fields of A.", brief="Join by this field of A.",
         letter="1", kind="text", placeholder="FIELDS", project=True,
     ),
     Option(
         "key-2", "Input", ("join",),
         "Join by these fields of B, as many as of A. Letters given for A hold for B, too.",
+        brief="Join by this field of B.",
         letter="2", kind="text", placeholder="FIELDS", project=True,
     ),
     Option(
@@ -51,6 +54,7 @@ JOIN = (
         "that have no partner. anti: only the items of A without a partner. semi: only those with one, each once. "
         "asof: each item of A once, beside the nearest item of B by the last field of the key; fields ahead of it are "
         "equal.",
+        brief="Which pairs and lines are written.",
         kind="text", choices=("inner", "left", "right", "outer", "anti", "semi", "asof"),
         not_with=(
             NotWith(

@@ -24,6 +24,9 @@ GROUPS: tuple[OptionGroup, ...] = get_args(OptionGroup)
 COMBINING = (*SETS, "compare", "diff")
 """The commands that combine sorted files by their equal items."""
 
+_MANY = 30
+"""The help of a command with more options is shown in short first."""
+
 SUFFIXES_MARK = "<suffixes>"
 """Stands in a command's `ending` for the list of suffixes, which is made when it is shown."""
 
@@ -73,6 +76,9 @@ class Option:
     help: str
     letter: str = ""
     """The short name."""
+    brief: str = ""
+    """Its help in a few words, for the short help of commands that have many options. That help leaves out options
+    without it."""
     kind: ValueKind = "flag"
     placeholder: str = ""
     """Stands for the value in help; by default it is made from kind and choices."""
@@ -227,6 +233,11 @@ class Command:
         own = (row for row in self.rows if self.name in row.commands)
         options = [row.of_sort() for row in own] if self.name == "sort" else own
         return tuple(sorted(options, key=lambda option: GROUPS.index(option.group)))
+
+    @property
+    def briefly(self) -> tuple[Option, ...]:
+        """The options of its short help; none if its whole help is short."""
+        return tuple(option for option in self.options if option.brief) if len(self.options) > _MANY else ()
 
     @property
     def about(self) -> str:

@@ -33,4 +33,12 @@ OTHER_NAMES: dict[str, str] = {
 def short_names() -> str:
     """The short names and what they stand for, for help."""
     rows = (f"  {name:<12}gpumerge {' '.join(words)}" for name, words in SHORT_NAMES.items())
-    return "\n".join(("\b", "Short names:", *rows, "  help NAME   gpumerge NAME --help"))
+    return "\n".join(
+        (
+            "\b",
+            "Short names:",
+            *rows,
+            "  help NAME   gpumerge NAME --help=all",
+            "  help WORDS  finds jobs: gpumerge help newest row",
+        )
+    )

@@ -65,18 +65,21 @@ OUTPUT = (
         "output", "Output", ("merge", *COMBINING, "sort"),
         "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
         "at all.",
+        brief="Write to FILE, whole or not at all.",
         letter="o", kind="file", written=True, gnu=True,
     ),
     Option(
         "output", "Output", ("rank",),
         "Write the answers, or the items of --range, to FILE, by default to standard output. It appears whole or not "
         "at all.",
+        brief="Write to FILE, whole or not at all.",
         letter="o", kind="file", written=True, gnu=True,
     ),
     Option(
         "output", "Output", ("join",),
         "Write the output to FILE, by default to standard output. FILE may be an input. It appears whole or not "
         "at all.",
+        brief="Write to FILE, whole or not at all.",
         kind="file", written=True, gnu=True,
     ),
     Option(
@@ -106,6 +109,7 @@ OUTPUT = (
         "head", "Output", ("merge",),
         "Write only the first N items of the merge: 10, 1e6 or 2^20. Little more is read than these, and only the "
         "items read are checked for order.",
+        brief="Write only the first N items.",
         kind="count", settable=False,
         not_with=(
             NotWith(
@@ -123,6 +127,7 @@ OUTPUT = (
         "head", "Output", ("sort",),
         "Write only the first N items of the sort: 10, 1e6 or 2^20. The others are left out as they are read, so this "
         "takes far less time than the sort; with --unique, N items that differ.",
+        brief="Write only the first N items.",
         kind="count", settable=False,
         not_with=(
             NotWith(("tail",), "{option} and {other} are both given", "use one of them"),
@@ -347,6 +352,7 @@ OUTPUT = (
     Option(
         "verbose", "Output", ("merge", *COMBINING, "sort"),
         "Print a table on standard error that says what took the time.",
+        brief="Show what took the time.",
         letter="v", neutral=True, aliases=("stats",), project=True,
     ),
     Option(
@@ -358,6 +364,7 @@ OUTPUT = (
     Option(
         "verbose", "Output", ("join",),
         "Print a table on standard error that says what took the time.",
+        brief="Show what took the time.",
         neutral=True, aliases=("stats",), project=True,
     ),
     Option(

@@ -52,12 +52,14 @@ WHERE = (
         "memory", "Where to run", ("merge", *COMBINING, "join", "check", "rank"),
         "Host memory for the chunks in flight, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a "
         "share of the machine's. By default a quarter of the free memory.",
+        brief="Host memory to use, as 256M or 2GiB.",
         letter="S", kind="size", project=True,
     ),
     Option(
         "memory", "Where to run", ("sort",),
         "Host memory for the lines, as 256M or 2GiB; a number alone counts KiB, b follows bytes, and % is a share of "
         "the machine's. By default half of the free memory.",
+        brief="Host memory to use, as 256M or 2GiB.",
         letter="S", kind="size", gnu="buffer-size", gnu_again="greatest", neutral=True, project=True,
     ),
     Option(
@@ -153,10 +155,14 @@ ABOUT = (
         letter="h", gnu=True, settable=False,
     ),
     Option(
-        "help", "About the program", ("merge", *COMBINING, "join", "check", "rank", "path"), "Show this and exit.",
-        gnu=True, settable=False,
+        "help", "About the program", ("merge", *COMBINING, "join", "check", "rank", "path"),
+        "Show help in short and exit; with --help=all, show all of it.",
+        choices=("all",), gnu=True, settable=False,
     ),
-    Option("help", "About the program", ("sort",), "Show this and exit.", gnu=True),
+    Option(
+        "help", "About the program", ("sort",), "Show help in short and exit; with --help=all, show all of it.",
+        choices=("all",), gnu=True,
+    ),
 )  # fmt: skip
 
 TUNING = (

@@ -1,0 +1,122 @@
+"""Jobs that people come for, each with its command line. gpumerge help finds them by words, the cookbook shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpumerge_cli.cli.options.other_names import OTHER_NAMES, SHORT_NAMES
+from gpumerge_cli.dataclass import dataclass
+
+_STEM = 4
+"""So many first letters of two words are the same if the words are forms of one."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A job."""
+
+    job: str
+    """The heading in the cookbook."""
+    line: str
+    """The command line that does it."""
+    words: str
+    """More words that people use for it."""
+
+
+RECIPES = (
+    Recipe("Merge logs by time", "gpumerge merge --time web.log app.log", "date timestamp logs combine interleave"),
+    Recipe(
+        "Merge CSV files by a column", "gpumerge merge --field amount:n monday.csv tuesday.csv",
+        "header combine concatenate cat number",
+    ),
+    Recipe(
+        "Compact sorted Parquet files", "gpumerge merge --field id mon.parquet tue.parquet -o all.parquet",
+        "compaction arrow table small files cat",
+    ),
+    Recipe("Merge JSON Lines by a value", "gpumerge merge --field user.id a.jsonl b.jsonl", "ndjson nested path"),
+    Recipe(
+        "Sort a file larger than memory", "gpumerge sort -S 256M --field amount:n sales.csv -o sorted.csv",
+        "external big huge limit column",
+    ),
+    Recipe("Write each line once", "gpumerge dedupe names.txt", "deduplicate duplicates unique uniq distinct dedup"),
+    Recipe(
+        "Keep the newest row of each key", "gpumerge merge --field id --unique=last old.csv new.csv",
+        "latest last update upsert unique recent",
+    ),
+    Recipe(
+        "Find duplicates", "gpumerge sort --field id --only all-duplicates people.csv", "repeated double twice unique",
+    ),
+    Recipe(
+        "Count equal lines", "gpumerge sort --count names.txt", "uniq histogram frequency group occurrences how often",
+    ),
+    Recipe("Add counts of two files", "gpumerge merge --counted mon.counts tue.counts", "sum uniq -c total frequency"),
+    Recipe(
+        "Add a column by key", "gpumerge merge --field city --sum amount north.csv south.csv",
+        "sum total group by aggregate reduce",
+    ),
+    Recipe("Find the median and percentiles", "gpumerge rank --quantile 0.5,99% a.i32 b.i32", "quantile p99 middle"),
+    Recipe(
+        "Find the top 10", "gpumerge sort --field amount:nr --head 10 sales.csv",
+        "topk largest greatest first head most bottom smallest tail",
+    ),
+    Recipe(
+        "Show the newest lines of sorted logs", "gpumerge merge --time --tail 2 web.log app.log", "latest last recent",
+    ),
+    Recipe(
+        "Cut a range out of sorted files",
+        "gpumerge merge --time --from 2024-03-01T10:01 --to 2024-03-01T10:03 web.log app.log",
+        "between since until find look search grep date slice",
+    ),
+    Recipe(
+        "See what changed between two exports", "gpumerge diff --field id old.csv new.csv",
+        "difference changes added removed delta",
+    ),
+    Recipe(
+        "Take lines away that another file has", "gpumerge difference all.txt done.txt",
+        "comm except minus subtract anti missing only",
+    ),
+    Recipe("Find lines that two files have", "gpumerge intersect all.txt done.txt", "comm common both intersection"),
+    Recipe(
+        "Join two CSV files", "gpumerge join --field id people.csv towns.csv", "lookup vlookup match left combine",
+    ),
+    Recipe(
+        "Find the last quote ahead of each trade", "gpumerge join --type asof --field sym,at:n trades.csv quotes.csv",
+        "asof nearest as-of join time series",
+    ),
+    Recipe("Check that files are in order", "gpumerge check -n numbers.txt", "sorted validate verify disorder"),
+    Recipe(
+        "Split a merge into even files", "gpumerge merge --parts 2 all.txt done.txt -o 'part.{part}.txt'",
+        "shard partition chunks cut equal",
+    ),
+    Recipe("Merge many pairs of files", "gpumerge batch jobs.toml", "thousand loop xargs make script"),
+    Recipe("Shuffle lines", "gpumerge sort -R names.txt -o mixed.txt", "shuf random order mix"),
+)  # fmt: skip
+
+
+def matching(words: Sequence[str]) -> list[Recipe]:
+    """The recipes that have all of the words, or else those that have most of them; none if they have none."""
+    wanted = [word.lower().strip("-") for word in words]
+    found = {recipe: sum(_has(recipe, word) for word in wanted) for recipe in RECIPES}
+    most = max(found.values())
+    return [recipe for recipe, count in found.items() if count == most > 0]
+
+
+def _has(recipe: Recipe, word: str) -> bool:
+    known = f"{recipe.job} {recipe.words} {recipe.line}".lower().replace("-", " ").split()
+    return any(one == word or (one[:_STEM] == word[:_STEM] and one.startswith(word[:-1])) for one in known)
+
+
+def recipe_lines(words: Sequence[str]) -> Iterator[str]:
+    """The help for words that name no command; nothing if no recipe has them."""
+    found = matching(words)
+    if not found:
+        return
+    for recipe in found:
+        yield f"{recipe.job}:"
+        yield f"    {recipe.line}"
+    yield ""
+    name = words[0]
+    if name in OTHER_NAMES:
+        yield f"In place of {name}: {OTHER_NAMES[name]}."
+    commands = [SHORT_NAMES.get(name, (name,))[0] for name in (recipe.line.split()[1] for recipe in found)]
+    yield f"gpumerge help {commands[0]} shows all options. The cookbook of the manual has these jobs with data."

@@ -1,0 +1,76 @@
+"""Help by the words of a job, and the cookbook that shows the same jobs."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from gpumerge_cli.cli.app import invoke
+from gpumerge_cli.cli.options.commands import COMMAND_NAMES
+from gpumerge_cli.cli.options.other_names import OTHER_NAMES, SHORT_NAMES
+from gpumerge_cli.cli.recipes import RECIPES, Recipe, matching
+
+COOKBOOK = Path(__file__).parents[2] / "data" / "manual" / "cookbook.md"
+NOT_JOBS = ("devices", "version")
+"""Names that people try for what is no job."""
+
+
+def without_quiet(line: str) -> list[str]:
+    return [word for word in shlex.split(line) if word not in ("-q", "--quiet")]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.job)
+def test_the_cookbook_shows_each_recipe(recipe: Recipe) -> None:
+    """The tests of documents run what it shows."""
+    _, found, section = COOKBOOK.read_text().partition(f"\n## {recipe.job}\n")
+    assert found, recipe.job
+    commands = [
+        line[2:].split(" | ")[0] for line in section.partition("\n## ")[0].splitlines() if line.startswith("$ ")
+    ]
+    assert without_quiet(recipe.line) in map(without_quiet, commands)
+
+
+def test_the_cookbook_has_no_other_jobs() -> None:
+    headings = [line[3:] for line in COOKBOOK.read_text().splitlines() if line.startswith("## ")]
+    assert sorted(headings) == sorted(recipe.job for recipe in RECIPES)
+    assert len(headings) >= 20
+
+
+@pytest.mark.parametrize(
+    ("words", "job"),
+    [
+        ("dedupe", "Write each line once"),
+        ("uniq", "Count equal lines"),
+        ("median", "Find the median and percentiles"),
+        ("newest row", "Keep the newest row of each key"),
+        ("merge by date", "Merge logs by time"),
+        ("top 10", "Find the top 10"),
+        ("Group By", "Add a column by key"),
+        ("changed rows", "See what changed between two exports"),
+        ("lookup", "Join two CSV files"),
+        ("is it sorted", "Check that files are in order"),
+    ],
+)
+def test_help_finds_a_job_by_its_words(words: str, job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["help", *words.split()]) == 0
+    recipe = next(recipe for recipe in RECIPES if recipe.job == job)
+    assert f"{job}:\n    {recipe.line}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [*OTHER_NAMES, *SHORT_NAMES])
+def test_names_that_people_try_find_a_job(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if name in NOT_JOBS:
+        assert invoke(["help", name]) == 2
+        return
+    assert invoke(["help", name]) == 0
+    shown = capsys.readouterr().out
+    assert name in SHORT_NAMES or OTHER_NAMES[name] in shown
+    assert shown.splitlines()[-1].split()[2] in COMMAND_NAMES
+
+
+def test_words_of_no_job_find_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert matching(["xyzzy"]) == []
+    assert invoke(["help", "xyzzy"]) == 2
+    assert capsys.readouterr().err == "gpumerge: no such command 'xyzzy'; see gpumerge --help\n"
