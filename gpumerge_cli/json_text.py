@@ -11,7 +11,7 @@ _WRITTEN = re.compile("\0([89a-f][0-9a-f])")
 
 
 def dumps(value: Any, indent: int | None = None, *, dense: bool = False) -> str:
-    """`value` as JSON, without spaces if it is `dense`. A byte that is not UTF-8 is written as U+0000 and two hexadecimal digits.
+    """`value` as JSON. A byte that is not UTF-8 is written as U+0000 and two hexadecimal digits. dense: without spaces.
 
     File names and words of a command never hold U+0000, so `restored` finds the bytes again.
     """

@@ -50,6 +50,8 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     assert "gpumerge_cli/kernels/cpu/entries.h" in names
     assert wheel.name.endswith(f"-py3-none-manylinux_2_17_{platform.machine()}.whl")
     assert {"gpumerge_cli/py.typed", "gpumerge_cli/__init__.pyi", "gpumerge_cli/report/html.css"} <= set(names)
+    parts = (ROOT / "gpumerge_cli" / "report" / "page").iterdir()
+    assert {f"gpumerge_cli/report/page/{part.name}" for part in parts} <= set(names)
     assert {"gpumerge/__init__.py", "gpumerge/__init__.pyi", "gpumerge/py.typed"} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "data/"))]
     assert {"LICENSE", "NOTICE"} <= {name.rpartition("/")[2] for name in names if "dist-info/licenses/" in name}
@@ -77,8 +79,12 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert np.fromfile(tmp_path / "out.i32", np.int32).tolist() == sorted([*range(10), *range(10)])
-    program = "import gpumerge, gpumerge_cli; assert gpumerge is gpumerge_cli; print(gpumerge.merge([1, 3], [2]).tolist())"
-    said = subprocess.run([programs / "python", "-c", program], check=True, capture_output=True, text=True, cwd=tmp_path)
+    program = (
+        "import gpumerge, gpumerge_cli; assert gpumerge is gpumerge_cli; print(gpumerge.merge([1, 3], [2]).tolist())"
+    )
+    said = subprocess.run(
+        [programs / "python", "-c", program], check=True, capture_output=True, text=True, cwd=tmp_path
+    )
     assert said.stdout == "[1, 2, 3]\n"
     assert (programs / "gpumerge").read_bytes()[:4] == b"\x7fELF"
     assert (programs / "gpumerge-start").read_bytes()[:2] == b"#!"

@@ -1,7 +1,7 @@
 """The accesses to memory of each thread of a merge kernel, in the order of its source.
 
 They follow kernels/gpu line by line. A test records the accesses of those files, run on the CPU, and compares.
-Not counted: the kernel's arguments, the few shared variables beside the tiles, and texts of lines behind their prefixes.
+Not counted: the kernel's arguments, the shared variables beside the tiles, and texts of lines behind their prefixes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ TRACED = ("basic", "tiled full", "tiled exact", "circular")
 """The rungs whose accesses are known here."""
 
 Place = tuple[int, ...]
-"""The place of an access in the run of a kernel: numbers of loops and statements, the outermost first. Threads of a warp
-that access memory at the same place do so in one step."""
+"""The place of an access in the run of a kernel: numbers of loops and statements, the outermost first. Threads of a
+warp that access memory at the same place do so in one step."""
 Codes = Sequence[int]
 """The keys of a run as numbers in their order."""
 
@@ -56,8 +56,12 @@ class _View:
         return self.codes[self.first + index]
 
 
+def _behind(places: int) -> Callable[[int], int]:
+    return lambda index: places + index
+
+
 def _in_global(memory: Memory, codes: Codes, first: int = 0) -> _View:
-    return _View(memory, codes, first, lambda index: first + index)
+    return _View(memory, codes, first, _behind(first))
 
 
 def block_accesses(a: Codes, b: Codes, policy: LaunchPolicy) -> Iterator[Threads]:
@@ -84,9 +88,7 @@ def _basic(a: Codes, b: Codes, policy: LaunchPolicy, block: int, threads: Thread
             _merge(accesses, (1,), views, (len(a), len(b)), i, first, min(items, total - first), first)
 
 
-def _search(
-    accesses: list[Access], place: Place, rank: int, views: tuple[_View, _View], sizes: tuple[int, int]
-) -> int:
+def _search(accesses: list[Access], place: Place, rank: int, views: tuple[_View, _View], sizes: tuple[int, int]) -> int:
     """co_rank of corank.cuh"""
     a, b = views
     found, probes = co_rank(rank, *sizes, lambda j, i: b.code(j) < a.code(i))
@@ -182,11 +184,11 @@ class _Section:
             if done == stop:
                 return
             held = min(tile, i_end - i), min(tile, j_end - j)
-            self._stage((number, 0), _in_global("A", self._a), held[0], i, lambda index: index)
-            self._stage((number, 1), _in_global("B", self._b), held[1], j, lambda index: tile + index)
+            self._stage((number, 0), _in_global("A", self._a), held[0], i, _behind(0))
+            self._stage((number, 1), _in_global("B", self._b), held[1], j, _behind(tile))
             views = (
-                _View("shared", self._a, i, lambda index: index),
-                _View("shared", self._b, j, lambda index: tile + index),
+                _View("shared", self._a, i, _behind(0)),
+                _View("shared", self._b, j, _behind(tile)),
             )
             outputs = min(tile, stop - done)
             used = self._round((number, 2), views, held, outputs, done)
@@ -201,17 +203,20 @@ class _Section:
             whole = _in_global("A", self._a, i), _in_global("B", self._b, j)
             mine = _search(self._threads[0], (number, 0), outputs, whole, (i_end - i, j_end - j))
             a_count, b_count = mine, outputs - mine
-            self._stage((number, 1), whole[0], a_count, i, lambda index: index)
-            self._stage((number, 2), whole[1], b_count, j, lambda index, behind=a_count: behind + index)
+            self._stage((number, 1), whole[0], a_count, i, _behind(0))
+            self._stage((number, 2), whole[1], b_count, j, _behind(a_count))
             views = (
-                _View("shared", self._a, i, lambda index: index),
-                _View("shared", self._b, j, lambda index, behind=a_count: behind + index),
+                _View("shared", self._a, i, _behind(0)),
+                _View("shared", self._b, j, _behind(a_count)),
             )
             self._round((number, 3), views, (a_count, b_count), outputs, done)
             i, j, done = i + a_count, j + b_count, done + outputs
 
     def _circular(self, start: int, stop: int, i: int, i_end: int) -> None:
-        feeds = _Ring("A", self._a, i, i_end, self._tile, 0), _Ring("B", self._b, start - i, stop - i_end, self._tile, 1)
+        feeds = (
+            _Ring("A", self._a, i, i_end, self._tile, 0),
+            _Ring("B", self._b, start - i, stop - i_end, self._tile, 1),
+        )
         done = start
         for number in count(1):
             if done == stop:
@@ -219,7 +224,7 @@ class _Section:
             for which, feed in enumerate(feeds):
                 held, loaded = feed.held, min(feed.size - feed.held, feed.end - feed.next)
                 view = _in_global(feed.memory, feed.codes)
-                self._stage((number, which), view, loaded, feed.next, lambda at, feed=feed, held=held: feed.at(held + at))
+                self._stage((number, which), view, loaded, feed.next, feed.behind(held))
                 feed.next += loaded
                 feed.held += loaded
             views = feeds[0].view(), feeds[1].view()
@@ -241,6 +246,10 @@ class _Ring:
     def at(self, index: int) -> int:
         """The place in shared memory of the item `index` behind the first unread one."""
         return self.number * self.size + (self.head + index) % self.size
+
+    def behind(self, places: int) -> Callable[[int], int]:
+        """The places of the items behind that many unread ones."""
+        return lambda index: self.at(places + index)
 
     def view(self) -> _View:
         """The unread items."""

@@ -12,17 +12,16 @@ from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import GpumergeError, UsageError
 from gpumerge_cli.explain.accesses import TRACED, block_accesses
-from gpumerge_cli.explain.path_accesses import path_block_accesses, traces_path
 from gpumerge_cli.explain.items import TracedRun, b_first
 from gpumerge_cli.explain.path import axis_of, cut_levels, path_points, search_for
+from gpumerge_cli.explain.path_accesses import path_block_accesses, traces_path
 from gpumerge_cli.explain.rounds import MOST_PLACES, bugs_of, rounds_of
 from gpumerge_cli.explain.shape import Shape, launch_shape, piece_ranges
 from gpumerge_cli.explain.warps import traffic_of, warp_traces
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.kinds import Order
-from gpumerge_cli.results.compared import CompareReport
 from gpumerge_cli.results.page import Bug, PageLaunch, PathPage, WarpTrace
-from gpumerge_cli.results.path import PathReport
+from gpumerge_cli.results.path import PathReport, Round
 from gpumerge_cli.results.run import InputFile
 
 MOST_ITEMS = 128
@@ -48,7 +47,12 @@ def textbook_runs() -> LoadedRuns:
 
 
 def path_page(
-    runs: tuple[TracedRun, TracedRun], order: Order, on: Resources, launch: LaunchRequest, threads: int, rank: int | None
+    runs: tuple[TracedRun, TracedRun],
+    order: Order,
+    on: Resources,
+    launch: LaunchRequest,
+    threads: int,
+    rank: int | None,
 ) -> PathPage:
     """The page of two runs. threads: the CPU's. rank: the cut that is shown first, by default one in the middle.
 
@@ -131,7 +135,8 @@ def _launch(
         warps = list(warp_traces(block_accesses(*codes, policy), size))
     elif by_gpu and policy.transfer == "vector" and traces_path(order):
         warps = list(warp_traces(path_block_accesses(*codes, policy, size), size))
-    rounds, bugs = (), ()
+    rounds: tuple[Round, ...] = ()
+    bugs: tuple[Bug, ...] = ()
     if by_gpu and policy.staged and policy.tile_size <= MOST_PLACES:
         rounds = rounds_of(a, b, shape)
         bugs = tuple(Bug(name, rounds_of(a, b, shape, name)) for name in bugs_of(policy))

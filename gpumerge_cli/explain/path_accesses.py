@@ -1,4 +1,4 @@
-"""The accesses to memory of the path kernel whose threads move its tiles: merge_path.cu with vector loads, for two runs.
+"""The accesses of the path kernel whose threads move its tiles: merge_path.cu with vector loads, for two runs.
 
 As in accesses.py. The cuts of the tiles are found by another kernel beforehand, and its accesses are not counted here.
 """

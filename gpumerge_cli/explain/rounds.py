@@ -11,7 +11,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.explain.items import TracedRun, b_first, b_first_or_equal
 from gpumerge_cli.explain.shape import Shape, piece_ranges
 from gpumerge_cli.launch import LaunchPolicy
-from gpumerge_cli.results.path import BugName, Buffer, BufferSlot, Round
+from gpumerge_cli.results.path import Buffer, BufferSlot, BugName, Round
 
 MOST_PLACES = 64
 MOST_ROUNDS = 200
@@ -108,9 +108,7 @@ def _section(
             most_a = cut - feed_a.first
             most_b = count - most_a
             feed_a.places, feed_b.places = [NOTHING] * most_a, [NOTHING] * most_b
-        loaded = tuple(
-            feed.load(most, again=bug == "refill") for feed, most in ((feed_a, most_a), (feed_b, most_b))
-        )
+        loaded = tuple(feed.load(most, again=bug == "refill") for feed, most in ((feed_a, most_a), (feed_b, most_b)))
         origins, used = _merged(feed_a, feed_b, count, policy.items_per_thread, goes_first)
         if bug == "count":
             used = _stale_count(feed_a, feed_b, count)
@@ -142,7 +140,7 @@ def _merged(a: _Feed, b: _Feed, count: int, each: int, goes_first: Compare) -> t
 
 
 def _stale_count(a: _Feed, b: _Feed, count: int) -> int:
-    """A co-rank in the whole buffers, as if every place held an unread item. Memory without an item counts as greatest."""
+    """A co-rank in whole buffers, as if every place held an unread item. Memory without an item counts as greatest."""
 
     def goes_first(j: int, i: int) -> bool:
         x, y = a.item(i), b.item(j)

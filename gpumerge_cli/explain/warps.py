@@ -74,5 +74,7 @@ def traffic_of(warps: Iterable[WarpTrace]) -> tuple[Traffic, ...]:
                 mine.sectors += step.sectors
     return tuple(
         Traffic(phase, store, one.requests, one.lanes, one.asked, one.sectors)
-        for (phase, store), one in sorted(sums.items(), key=lambda pair: (("search", "stage", "merge").index(pair[0][0]), pair[0][1]))
+        for (phase, store), one in sorted(
+            sums.items(), key=lambda pair: (("search", "stage", "merge").index(pair[0][0]), pair[0][1])
+        )
     )

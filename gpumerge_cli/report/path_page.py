@@ -1,6 +1,7 @@
 """The page of a merge path: one HTML file that fetches nothing, and a script that draws what Python counted.
 
-Its parts lie in the folder `page`. The content policy allows this style and this script by their hashes, and nothing else.
+Its parts lie in the folder `page`. The content policy allows this style and this script by their hashes, and nothing
+else.
 """
 
 from __future__ import annotations
@@ -108,7 +109,11 @@ def _still(page: PathPage) -> Element:
     def keys(labels: tuple[str, ...], side: str) -> list[Element]:
         found = []
         for number in range(0, len(labels), every):
-            x, y = (left - 8, top + (number + 0.5) * cell + 4) if side == "a" else (left + (number + 0.5) * cell + 4, top - 6)
+            x, y = (
+                (left - 8, top + (number + 0.5) * cell + 4)
+                if side == "a"
+                else (left + (number + 0.5) * cell + 4, top - 6)
+            )
             turned = {} if side == "a" else {"transform": f"rotate(-90 {x:g} {y:g})"}
             anchor = "end" if side == "a" else "start"
             found.append(
@@ -202,7 +207,16 @@ def _step(step: WarpStep) -> tuple[Any, ...]:
     lanes = step.lanes
     while lanes[-1] < 0:
         lanes = lanes[:-1]
-    return _PHASES[step.phase], step.memory[0], int(step.store), step.unit, step.sectors, step.b_from, len(step.lanes), *lanes
+    return (
+        _PHASES[step.phase],
+        step.memory[0],
+        int(step.store),
+        step.unit,
+        step.sectors,
+        step.b_from,
+        len(step.lanes),
+        *lanes,
+    )
 
 
 def _round(one: Round) -> tuple[Any, ...]:
@@ -222,7 +236,12 @@ def _buffer(buffer: Buffer) -> tuple[Any, ...]:
 def _times(report: CompareReport) -> dict[str, Any]:
     copy = sorted(report.copy_seconds)[len(report.copy_seconds) // 2]
     rows = [
-        {"name": row.name, "seconds": row.median, "text": format_seconds(row.median), "role": "library" if row.library else "kernel"}
+        {
+            "name": row.name,
+            "seconds": row.median,
+            "text": format_seconds(row.median),
+            "role": "library" if row.library else "kernel",
+        }
         for row in report.rows
         if row.seconds
     ]

@@ -76,9 +76,9 @@ class CutSearch:
 
 
 BugName = Literal["refill", "count", "ties"]
-"""Bugs of printed kernels. refill: a ring is filled from the first unread item on, not behind those that it holds. count:
-the items that a round used are counted in whole buffers, with what earlier rounds left there. ties: the search puts equal
-items of B first, and the merge those of A."""
+"""Bugs of printed kernels. refill: a ring is filled from the first unread item on, not behind those that it holds.
+count: the items that a round used are counted in whole buffers, with what earlier rounds left there. ties: the search
+puts equal items of B first, and the merge those of A."""
 
 
 @dataclass(frozen=True)

@@ -115,14 +115,18 @@ def test_a_launch_decides_pieces_accesses_and_rounds(book: Path, opened: Callabl
         page.select_option("#threads", "4")
         page.select_option("#items", "1")
         assert page.text_content("#launch-says").startswith("circular 4x1, tile 4, 2 blocks, by the GPU's rules.")
-        assert page.text_content("#owner").startswith("Output 7 is A[4] = 5. block 0, round 1, thread 3 writes it: 1 output")
+        assert page.text_content("#owner").startswith(
+            "Output 7 is A[4] = 5. block 0, round 1, thread 3 writes it: 1 output"
+        )
         assert texts(page, "#output .mine") == ["5"]
         assert texts(page, "#pieces tr.now td:first-child") == ["block 0, round 1, thread 3"]
         first = page.text_content("#access-says")
         page.click("#access-next")
         assert page.text_content("#access-says") != first
         page.select_option("#phase", "stage")
-        assert "Copy: 4 of 32 lanes load from A. They ask for 16 bytes, and 1 sector" in page.text_content("#access-says")
+        assert "Copy: 4 of 32 lanes load from A. They ask for 16 bytes, and 1 sector" in page.text_content(
+            "#access-says"
+        )
         assert texts(page, "#lanes .active small") == ["0", "1", "2", "3"]
         assert texts(page, "#arrays .asked") == ["0", "1", "4", "5"]
         page.select_option("#warp", "1")

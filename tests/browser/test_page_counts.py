@@ -44,7 +44,7 @@ EVERY_LAUNCH = """wanted => {
       select.value = value;
       select.dispatchEvent(new Event("change"));
     }
-    const rows = id => [...document.querySelectorAll(`#${id} tr`)].map(row => [...row.cells].map(cell => cell.textContent));
+    const cells = rows => [...rows].map(row => [...row.cells].map(cell => cell.textContent));
     const accesses = [], slider = document.getElementById("access-at");
     for (let at = 0; !document.getElementById("access").hidden && at <= Number(slider.max); ++at) {
       slider.value = at;
@@ -53,9 +53,11 @@ EVERY_LAUNCH = """wanted => {
       accesses.push([fetched, [...document.querySelectorAll("#lanes .active")].length]);
     }
     shown.push({
-      launch: document.getElementById("launch-says").textContent, pieces: rows("piece-rows").map(row => row[1]),
-      traffic: [...document.querySelectorAll("#traffic tr.now")].map(row => [...row.cells].slice(1).map(cell => cell.textContent)),
-      accesses, written: document.getElementById("with-rounds").hidden ? null : document.getElementById("broken").textContent,
+      launch: document.getElementById("launch-says").textContent,
+      pieces: cells(document.querySelectorAll("#piece-rows tr")).map(row => row[1]),
+      traffic: cells(document.querySelectorAll("#traffic tr.now")).map(row => row.slice(1)),
+      accesses,
+      written: document.getElementById("with-rounds").hidden ? null : document.getElementById("broken").textContent,
     });
   }
   return shown;
@@ -95,7 +97,8 @@ def test_the_page_shows_what_the_model_counts(
         chosen = rng.choice(len(model.launches), 4, replace=False)
         launches = [model.launches[at] for at in chosen]
         wanted = [
-            [(name, str(getattr(one, name))) for name in ("kernel", "blocks", "tile", "items", "threads")] for one in launches
+            [(name, str(getattr(one, name))) for name in ("kernel", "blocks", "tile", "items", "threads")]
+            for one in launches
         ]
         with opened(file) as page:
             cuts = page.evaluate(EVERY_CUT)

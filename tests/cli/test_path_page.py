@@ -56,7 +56,7 @@ def refused(capfd: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_without_inputs_it_shows_the_textbooks(tmp_path: Path) -> None:
     data = data_of(made(tmp_path))
-    assert data["labels"] == ["0 1 4 5 5 7 8 9".split(), "1 1 3 6 6 7 9".split()]
+    assert data["labels"] == [["0", "1", "4", "5", "5", "7", "8", "9"], ["1", "1", "3", "6", "6", "7", "9"]]
     assert (data["rank"], data["size"], data["compared"]) == (7, 4, None)
 
 

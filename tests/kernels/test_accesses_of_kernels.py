@@ -30,8 +30,16 @@ SEEN = (
     ("loaded[turn] = staged->sources", "loaded[turn] = seen(staged->sources", None),
     ("[at - staged->window[run]];", "[at - staged->window[run]]);", None),
     ("if (at < vectors) to[at] = loaded[turn];", "if (at < vectors) stored(to[at]) = loaded[turn];", None),
-    ("const Item x = a[middle], y = b[k - 1 - middle];", "const Item x = seen(a[middle]), y = seen(b[k - 1 - middle]);", None),
-    ("*reinterpret_cast<const Item*>(shared_bytes + byte)", "seen(*reinterpret_cast<const Item*>(shared_bytes + byte))", None),
+    (
+        "const Item x = a[middle], y = b[k - 1 - middle];",
+        "const Item x = seen(a[middle]), y = seen(b[k - 1 - middle]);",
+        None,
+    ),
+    (
+        "*reinterpret_cast<const Item*>(shared_bytes + byte)",
+        "seen(*reinterpret_cast<const Item*>(shared_bytes + byte))",
+        None,
+    ),
     ("to[turn] = share.get(turn);", "stored(to[turn]) = share.get(turn);", None),
     (
         "reinterpret_cast<uint4*>(to + head)[at] = reinterpret_cast<const uint4*>(from + head)[at];",
@@ -79,7 +87,9 @@ int main(int, char** argv)
     const int m = std::atoi(argv[1]), n = std::atoi(argv[2]), tile = std::atoi(argv[3]);
     const int block = std::atoi(argv[4]), items = std::atoi(argv[5]), blocks = std::atoi(argv[6]);
     // Arrays begin at vectors, as on a device.
-    const auto array = [](long long count) { return reinterpret_cast<Item*>(shim::allocate((count + 8) * sizeof(Item)).release()); };
+    const auto array = [](long long count) {
+        return reinterpret_cast<Item*>(shim::allocate((count + 8) * sizeof(Item)).release());
+    };
     Item *const a = array(m), *const b = array(n), *const out = array(m + n);
     for (int i = 0; i < m; ++i) a[i] = std::atoi(argv[8 + i]);
     for (int j = 0; j < n; ++j) b[j] = std::atoi(argv[8 + m + j]);
@@ -120,10 +130,28 @@ def recording(kernel: str, folder: Path) -> Path:
     macros = "\n".join(f"#define {name} {value}" for name, value in (*order_macros(ORDER), *shape.items()))
     shared = "STAGED_BYTES" if kernel == "path" else "2 * tile * sizeof(Item)"
     count = "inline long long shared_count = 0;"
-    parts = ['#include "driver.hpp"', macros, text[:at], count, RECORD, text[at:], MAIN.replace("KERNELS", KERNELS[kernel])]
+    parts = [
+        '#include "driver.hpp"',
+        macros,
+        text[:at],
+        count,
+        RECORD,
+        text[at:],
+        MAIN.replace("KERNELS", KERNELS[kernel]),
+    ]
     parts[-1] = parts[-1].replace("SHARED", shared)
     (folder / "accesses.cpp").write_text("\n".join(parts), encoding="utf-8")
-    command = [needs.program("g++"), "-std=c++20", "-O0", "-w", "-pthread", f"-I{HERE}", "accesses.cpp", "-o", "accesses"]
+    command = [
+        needs.program("g++"),
+        "-std=c++20",
+        "-O0",
+        "-w",
+        "-pthread",
+        f"-I{HERE}",
+        "accesses.cpp",
+        "-o",
+        "accesses",
+    ]
     built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr[-4000:]
     return folder / "accesses"
@@ -132,6 +160,10 @@ def recording(kernel: str, folder: Path) -> Path:
 @pytest.fixture(scope="module", params=["circular", "basic", "tiled", "path"])
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     return request.param, recording(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def cut_of(a: list[int], b: list[int], rank: int) -> int:
+    return co_rank(rank, len(a), len(b), lambda j, i: b[j] < a[i])[0]
 
 
 def shown(a: list[int], b: list[int], policy: LaunchPolicy) -> list[str]:
@@ -160,8 +192,7 @@ def test_accesses_are_those_of_the_kernel(recorded: tuple[str, Path], rng: np.ra
             policy = LaunchPolicy(kernel, *PATH, PATH[0] * PATH[1], transfer="vector")
             tile, blocks = policy.tile_size, ceil_div(len(a) + len(b), policy.tile_size)
             block = policy.block_size
-            ranks = (min(edge * tile, len(a) + len(b)) for edge in range(blocks + 1))
-            cuts = [co_rank(rank, len(a), len(b), lambda j, i: b[j] < a[i])[0] for rank in ranks]
+            cuts = [cut_of(a, b, min(edge * tile, len(a) + len(b))) for edge in range(blocks + 1)]
         elif kernel == "basic":
             policy = LaunchPolicy(kernel, block, items)
             blocks = max(1, ceil_div(len(a) + len(b), block * items))

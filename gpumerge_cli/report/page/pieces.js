@@ -57,7 +57,12 @@ function drawPieces() {
   drawOwner();
 }
 
-let marked = null;
+let marked = null, scrolling = null;
+
+// Scrolls the list to the outlined piece, once the cut rests: a layout in each frame would hold up a drag.
+function showRow() {
+  if (marked) marked.row.closest(".scroll").scrollTop = marked.row.offsetTop - 60;
+}
 
 // Outlines the piece that holds output k, or the last one.
 function drawOwner() {
@@ -70,7 +75,8 @@ function drawOwner() {
       for (const cell of mark.cells) cell.classList.toggle("mine", on);
     }
     marked = now;
-    if (now) now.row.parentElement.parentElement.parentElement.scrollTop = now.row.offsetTop - 60;
+    clearTimeout(scrolling);
+    scrolling = setTimeout(showRow, 150);
   }
   if (!now) return byId("owner").replaceChildren("Both inputs are empty.");
   const { start, stop, names } = now.piece, k = Math.min(state.rank, total - 1);
