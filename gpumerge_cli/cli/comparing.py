@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.job import Job
     from gpumerge_cli.results.compared import CompareReport
 
-REPEAT = 5
+_REPEAT = 5
 
 
 def run_comparison(job: Job, options: ComparisonOptions) -> None:
@@ -19,7 +19,7 @@ def run_comparison(job: Job, options: ComparisonOptions) -> None:
     from gpumerge_cli.report.write import COMPARE_SUFFIXES, report_file
 
     with report_file(options.report, COMPARE_SUFFIXES) as write:
-        measured = _measured(job, options.repeat or REPEAT)
+        measured = _measured(job, options.repeat or _REPEAT)
         write(measured)
     if not options.quiet:
         from gpumerge_cli.report.terminal import show_report

@@ -121,14 +121,13 @@ def _write_page(options: PathOptions, output: str, names: tuple[str, ...], on: R
 def _compared(loaded: LoadedRuns, on: Resources, options: PathOptions) -> CompareReport:
     from gpumerge_cli import __version__
     from gpumerge_cli.backends.select import select
-    from gpumerge_cli.cli.comparing import REPEAT
     from gpumerge_cli.compare.contest import Effort
     from gpumerge_cli.compare.run import compare_kernels
     from gpumerge_cli.engine.resources import cores
     from gpumerge_cli.launch import LaunchRequest
 
     backend = select(on.backend, on.device, loaded.order, None).backend
-    effort = Effort(options.repeat or REPEAT, on.threads or cores(), version=__version__)
+    effort = Effort(options.repeat or Effort().repeat, on.threads or cores(), version=__version__)
     return compare_kernels(loaded, backend, LaunchRequest(), effort)
 
 

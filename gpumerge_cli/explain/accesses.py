@@ -13,12 +13,12 @@ from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.corank import co_rank
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.launch import LaunchPolicy
-from gpumerge_cli.results.page import Memory, Phase
+from gpumerge_cli.results.page import MemorySpace, Phase
 
 TRACED = ("basic", "tiled full", "tiled exact", "circular")
 """The rungs whose accesses are known here."""
 
-Place = tuple[int, ...]
+SourcePlace = tuple[int, ...]
 """The place of an access in the run of a kernel: numbers of loops and statements, the outermost first. Threads of a
 warp that access memory at the same place do so in one step."""
 Codes = Sequence[int]
@@ -29,9 +29,9 @@ Codes = Sequence[int]
 class Access:
     """One load or store of a thread."""
 
-    place: Place
+    place: SourcePlace
     phase: Phase
-    memory: Memory
+    memory: MemorySpace
     at: int
     """The place in the array, or in shared memory, in units."""
     store: bool = False
@@ -47,7 +47,7 @@ Threads = list[list[Access]]
 class _View:
     """A sequence that a kernel reads: items `first`, first + 1, ... of a run, wherever they lie."""
 
-    memory: Memory
+    memory: MemorySpace
     codes: Codes
     first: int
     at: Callable[[int], int]
@@ -56,11 +56,14 @@ class _View:
         return self.codes[self.first + index]
 
 
+_Views = tuple[_View, _View]
+
+
 def _behind(places: int) -> Callable[[int], int]:
     return lambda index: places + index
 
 
-def _in_global(memory: Memory, codes: Codes, first: int = 0) -> _View:
+def _in_global(memory: MemorySpace, codes: Codes, first: int = 0) -> _View:
     return _View(memory, codes, first, _behind(first))
 
 
@@ -88,7 +91,7 @@ def _basic(a: Codes, b: Codes, policy: LaunchPolicy, block: int, threads: Thread
             _merge(accesses, (1,), views, (len(a), len(b)), i, first, min(items, total - first), first)
 
 
-def _search(accesses: list[Access], place: Place, rank: int, views: tuple[_View, _View], sizes: tuple[int, int]) -> int:
+def _search(accesses: list[Access], place: SourcePlace, rank: int, views: _Views, sizes: tuple[int, int]) -> int:
     """co_rank of corank.cuh"""
     a, b = views
     found, probes = co_rank(rank, *sizes, lambda j, i: b.code(j) < a.code(i))
@@ -99,7 +102,7 @@ def _search(accesses: list[Access], place: Place, rank: int, views: tuple[_View,
 
 
 def _merge(
-    accesses: list[Access], place: Place, views: tuple[_View, _View], sizes: tuple[int, int], i: int, rank: int,
+    accesses: list[Access], place: SourcePlace, views: _Views, sizes: tuple[int, int], i: int, rank: int,
     outputs: int, to: int,
 ) -> int:  # fmt: skip
     """merge_sequential of corank.cuh, of `outputs` items from (i, rank - i) on, to out[to]. Returns the i behind them."""
@@ -107,7 +110,7 @@ def _merge(
     j = rank - i
 
     def add(turn: int, statement: int, view: _View | None, index: int) -> None:
-        where: Memory = "out" if view is None else view.memory
+        where: MemorySpace = "out" if view is None else view.memory
         at = index if view is None else view.at(index)
         accesses.append(Access((*place, turn, statement), "merge", where, at, view is None))
 
@@ -156,7 +159,7 @@ class _Section:
             found.append(_search(self._threads[thread], (0, turn), rank, views, sizes))
         return found[0], found[1]
 
-    def _stage(self, place: Place, view: _View, outputs: int, start: int, at: Callable[[int], int]) -> None:
+    def _stage(self, place: SourcePlace, view: _View, outputs: int, start: int, at: Callable[[int], int]) -> None:
         """Copies items from global memory, one a thread in turn."""
         size = len(self._threads)
         for index in range(outputs):
@@ -166,7 +169,7 @@ class _Section:
                 Access((*place, turn, 1), "stage", "shared", at(index), store=True),
             )
 
-    def _round(self, place: Place, views: tuple[_View, _View], sizes: tuple[int, int], outputs: int, to: int) -> int:
+    def _round(self, place: SourcePlace, views: _Views, sizes: tuple[int, int], outputs: int, to: int) -> int:
         """merge_round; returns a_used."""
         items, size = self._policy.items_per_thread, len(self._threads)
         used = 0
@@ -238,7 +241,7 @@ class _Section:
 class _Ring:
     """A Feed of merge_circular.cu. number: of the ring in shared memory."""
 
-    def __init__(self, memory: Memory, codes: Codes, first: int, end: int, size: int, number: int) -> None:
+    def __init__(self, memory: MemorySpace, codes: Codes, first: int, end: int, size: int, number: int) -> None:
         self.memory, self.codes, self.size, self.number = memory, codes, size, number
         self.next, self.end = first, end
         self.held = self.head = 0

@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 
-from gpumerge_cli.backends.gpu.policy import item_bytes, shared_bytes
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import GpumergeError, UsageError
@@ -16,7 +15,13 @@ from gpumerge_cli.explain.items import TracedRun, b_first
 from gpumerge_cli.explain.path import axis_of, cut_levels, path_points, search_for
 from gpumerge_cli.explain.path_accesses import path_block_accesses, traces_path
 from gpumerge_cli.explain.rounds import MOST_PLACES, bugs_of, rounds_of
-from gpumerge_cli.explain.shape import Shape, launch_shape, piece_ranges
+from gpumerge_cli.explain.shape import (
+    Shape,
+    kernel_item_bytes,
+    kernel_shared_bytes,
+    launch_shape,
+    piece_ranges,
+)
 from gpumerge_cli.explain.warps import traffic_of, warp_traces
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.kinds import Order
@@ -70,7 +75,7 @@ def path_page(
     )  # fmt: skip
     codes = key_codes(a, b)
     launches = tuple(_launch(a, b, codes, shape, order) for shape in shapes)
-    return PathPage(report, codes, step, counts, item_bytes(order), launches)
+    return PathPage(report, codes, step, counts, kernel_item_bytes(order), launches)
 
 
 def key_codes(a: TracedRun, b: TracedRun) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -123,7 +128,7 @@ def _choices(total: int) -> Iterator[tuple[Resources, LaunchRequest]]:
 def _launch(
     a: TracedRun, b: TracedRun, codes: tuple[tuple[int, ...], tuple[int, ...]], shape: Shape, order: Order
 ) -> PageLaunch:
-    policy, total, size = shape.policy, a.size + b.size, item_bytes(order)
+    policy, total, size = shape.policy, a.size + b.size, kernel_item_bytes(order)
     splits = [split for _, split in shape.splits]
     levels = tuple(
         (what, tuple(start for start, _ in piece_ranges(splits[: number + 1], total)))
@@ -151,7 +156,7 @@ def _launch(
         traffic_of(warps),
         tuple(_first(warps)),
         len(warps),
-        shared_bytes(policy, order) if warps else 0,
+        kernel_shared_bytes(policy, order) if warps else 0,
         rounds,
         bugs,
     )

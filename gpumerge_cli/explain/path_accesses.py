@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.splits import ceil_div
 from gpumerge_cli.corank import co_rank
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.explain.accesses import Access, Codes, Threads
+from gpumerge_cli.explain.shape import kernel_item_bytes
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import KeyOrder, Order
-from gpumerge_cli.results.page import Memory
+from gpumerge_cli.results.page import MemorySpace
 
 _REACH = 16  # of co_rank_near in share.cuh
 _WORD = 4  # bytes of a Unit in transfer.cuh
@@ -27,7 +27,7 @@ _WORD = 4  # bytes of a Unit in transfer.cuh
 class _Slice:
     """Items `first`, first + 1, ... of a run, staged from byte `begin` of shared memory on."""
 
-    memory: Memory
+    memory: MemorySpace
     codes: Codes
     first: int
     count: int
@@ -41,7 +41,7 @@ class _Slice:
 
 def traces_path(order: Order) -> bool:
     """Whether the accesses are known for items of this order. Narrow integers and floats go other ways in share.cuh."""
-    return item_bytes(order) in (4, 8, 16) and not (isinstance(order, KeyOrder) and order.kind == "float")
+    return kernel_item_bytes(order) in (4, 8, 16) and not (isinstance(order, KeyOrder) and order.kind == "float")
 
 
 def path_block_accesses(a: Codes, b: Codes, policy: LaunchPolicy, size: int) -> Iterator[Threads]:
@@ -60,7 +60,7 @@ def path_block_accesses(a: Codes, b: Codes, policy: LaunchPolicy, size: int) -> 
         yield threads
 
 
-def _laid_out(memory: Memory, codes: Codes, first: int, stop: int, vectors: int, size: int) -> tuple[_Slice, int]:
+def _laid_out(memory: MemorySpace, codes: Codes, first: int, stop: int, vectors: int, size: int) -> tuple[_Slice, int]:
     """lay_out of stage.cuh: a slice, and the vectors of its window. vectors: those ahead of it."""
     vector, count = kernel_size("VECTOR"), stop - first
     offset = first * size % vector

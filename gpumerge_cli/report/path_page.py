@@ -168,7 +168,7 @@ def _tables(page: PathPage) -> list[Element]:
 
 
 def _data(page: PathPage) -> dict[str, Any]:
-    """What the scripts read; see data.js."""
+    """The content of the script element that data.js reads."""
     path = page.path
     assert path.search is not None
     return {

@@ -1,4 +1,4 @@
-"""What the page of a merge path shows, as plain values with units."""
+"""The content of the page of a merge path, as plain values with units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpumerge_cli.results.path import BugName, PathReport, Round
 
 Phase = Literal["search", "stage", "merge"]
 """search: a co-rank. stage: copies between global and shared memory. merge: the items go out in order."""
-Memory = Literal["A", "B", "out", "shared"]
+MemorySpace = Literal["A", "B", "out", "shared"]
 """An array in global memory, or the shared memory of a block."""
 
 
@@ -19,7 +19,7 @@ class WarpStep:
     """One load or store of a warp."""
 
     phase: Phase
-    memory: Memory
+    memory: MemorySpace
     store: bool
     unit: int
     """The bytes that each lane moves."""
