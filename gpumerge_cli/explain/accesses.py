@@ -105,7 +105,7 @@ def _merge(
     accesses: list[Access], place: SourcePlace, views: _Views, sizes: tuple[int, int], i: int, rank: int,
     outputs: int, to: int,
 ) -> int:  # fmt: skip
-    """merge_sequential of corank.cuh, of `outputs` items from (i, rank - i) on, to out[to]. Returns the i behind them."""
+    """merge_sequential of corank.cuh: `outputs` items from (i, rank - i) on, to out[to]. Returns the i behind them."""
     (a, b), (m, n) = views, sizes
     j = rank - i
 
