@@ -7,19 +7,6 @@ const BUGS = {
 };
 const roundsNow = () => state.bug === "none" ? launchNow().rounds : launchNow().bugs[state.bug];
 
-function bufferOf(name, labels, buffer, ring) {
-  const slots = buffer.places.map((index, place) => {
-    const kind = buffer.kinds[place];
-    const style = `slot${kind === "." ? " free" : ""}${"fF".includes(kind) ? " fresh" : ""}${"Fu".includes(kind) ? " used" : ""}`;
-    return html("div", { class: style + (ring && place === buffer.head ? " head" : "") },
-      html("small", {}, kind === "." ? `${place}` : `${name}[${index}]`), kind === "." ? "·" : labels[index]);
-  });
-  const rest = buffer.stay > 0 ? `, ${buffer.stay} stay` : buffer.dropped > 0 ? `, ${buffer.dropped} are dropped and loaded again` : "";
-  return html("div", { class: "array" },
-    html("p", {}, html("b", { class: name.toLowerCase() }, `${ring ? "Ring" : "Tile"} of ${name}`),
-      `: ${buffer.loaded} loaded, ${buffer.used} merged${rest}`), html("div", { class: "slots" }, ...slots));
-}
-
 // The ranks at which a bug writes another item, and the items that it loses or writes twice.
 function breakage(rounds) {
   const written = rounds.flatMap(round => round.origins), wrong = [];
@@ -66,7 +53,7 @@ function drawRounds() {
   byId("round-says").replaceChildren(html("b", {}, `Round ${at + 1} of ${rounds.length}. `),
     `Block ${round.block} writes outputs ${rangeText(round.first, round.first + round.origins.length)}.`);
   const ring = launch.kernel === "circular";
-  byId("buffers").replaceChildren(bufferOf("A", labelsA, round.a, ring), bufferOf("B", labelsB, round.b, ring));
+  byId("buffers").replaceChildren(drawnBuffer("A", labelsA, rounds, at, ring), drawnBuffer("B", labelsB, rounds, at, ring));
   const broken = breakage(rounds), last = round.first + round.origins.length;
   byId("written").replaceChildren(...broken.written.slice(0, last).map((origin, k) => {
     const kind = origin !== merged[k] ? "wrong" : origin >= 0 ? "taken-a" : "taken-b";
