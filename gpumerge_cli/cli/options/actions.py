@@ -207,11 +207,13 @@ ACTIONS = (
         "rank", "Actions", ("path",),
         "Show how co-rank finds the cut after K outputs.",
         kind="number", placeholder="K", project=True,
+        brief="Show how co-rank finds this cut.",
     ),
     Option(
         "rounds", "Actions", ("path",),
         "Show the items that the kernel holds in shared memory, round by round, if it works in rounds. With -o, the "
         "figure shows them instead of the path.", project=True,
+        brief="Show shared memory, round by round.",
     ),
     Option(
         "json", "Actions", ("rank",),
