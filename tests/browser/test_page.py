@@ -84,6 +84,19 @@ def test_a_finger_taps(book: Path, opened: Callable[..., Any]) -> None:
         assert rank(page)[0] == 3
 
 
+def test_a_finger_drags_the_point(book: Path, opened: Callable[..., Any]) -> None:
+    with opened(book, viewport=NARROW, has_touch=True) as page:
+        box = page.locator("#cut-plot .point").bounding_box()
+        cell = page.evaluate("document.querySelector('#cut-plot .probe-cell').getBBox().width")
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        tools = page.context.new_cdp_session(page)
+        for kind, far in (("Start", 0), ("Move", 0.5), ("Move", 1), ("End", None)):
+            points = [] if far is None else [{"x": x + far * cell, "y": y + far * cell}]
+            tools.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+        assert rank(page) == (9, 5, 4)
+        assert page.evaluate("scrollY") == 0
+
+
 def test_the_search_goes_step_by_step(book: Path, opened: Callable[..., Any]) -> None:
     with opened(book, at="#k=7") as page:
         assert texts(page, "#search-steps tr") == [

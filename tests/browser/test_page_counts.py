@@ -115,7 +115,7 @@ def test_the_page_shows_what_the_model_counts(
 def check_launch(launch: PageLaunch, seen: dict[str, Any], total: int) -> None:
     assert seen["launch"].startswith(launch.launch)
     starts = launch.levels[-1][1]
-    edges = zip(starts, (*starts[1:], total), strict=True)
+    edges = zip(starts, [*starts[1:], total][: len(starts)], strict=True)
     assert seen["pieces"] == [f"{low}" if low + 1 == high else f"{low} to {high - 1}" for low, high in edges]
     if launch.traffic:
         row = [float(cell.removesuffix(" of 32").replace(",", "")) for cell in seen["traffic"][0][:5]]

@@ -1,6 +1,7 @@
 // The cut at rank k: the point on the path, its neighbours, the two conditions, and the search.
 let moved = null;  // sets the moving parts of the picture
-const SHOWN = 8;  // items on either side of a cut
+// Items on either side of a cut.
+const SHOWN = Math.max(...labelsA.map(label => label.length), ...labelsB.map(label => label.length), 0) > 6 ? 3 : 8;
 
 function drawCutPlot() {
   const picture = drawGrid(byId("cut-plot"), (picture, { x, y, cell, points }) => {
@@ -46,6 +47,8 @@ function drawCutPlot() {
       picture.focus({ preventScroll: true });
     });
     picture.addEventListener("pointermove", event => { if (dragging) setRank(rankAt(event)); });
+    // A finger on the point drags it, and elsewhere scrolls the page.
+    picture.addEventListener("touchmove", event => { if (dragging) event.preventDefault(); }, { passive: false });
     picture.addEventListener("pointerup", () => { dragging = false; });
     picture.addEventListener("pointercancel", () => { dragging = false; });
     picture.addEventListener("click", event => setRank(rankAt(event)));

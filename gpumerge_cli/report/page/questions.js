@@ -37,7 +37,7 @@ const QUESTIONS = {
     return {
       asks: `Predict: in the basic kernel with ${counted(one.items, "item")} a thread, ${lanes} lanes store their first output at once. How many sectors do they touch?`,
       right: step.sectors, choices: choicesAround(step.sectors, 1, Math.max(4, lanes)),
-      why: `Neighbouring lanes store ${one.items} items apart, which is ${one.items * data.size} bytes, so they touch ${counted(step.sectors, "sector")}. The page now shows this access.`,
+      why: `The first outputs of two threads lie ${one.items} items or more apart, which is ${one.items * data.size} bytes. So these lanes touch ${counted(step.sectors, "sector")}. The page now shows this access.`,
       show: () => { chooseLaunch(at); change({ access }); },
     };
   },
