@@ -201,6 +201,7 @@ def test_names_and_items_never_become_markup(tmp_path: Path, opened: Callable[..
         page.click("#search-first")
 
 
+@pytest.mark.one_of_each
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_everybody_can_use_it(book: Path, opened: Callable[..., Any], scheme: str, viewport: dict[str, int]) -> None:
