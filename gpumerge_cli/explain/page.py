@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 import numpy as np
 
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.engine.load import LoadedRuns
 from gpumerge_cli.errors import GpumergeError, UsageError
@@ -59,10 +60,13 @@ def path_page(
     threads: int,
     rank: int | None,
 ) -> PathPage:
-    """The page of two runs. threads: the CPU's. rank: the cut that is shown first, by default one in the middle.
+    """The page of two runs. threads: the CPU's. rank: of the cut that is shown first, by default one in the middle; in a
+    sample, the cut nearest to that part of the merge.
 
     Raises UsageError for a launch that cannot be done, or a rank that the merge does not have.
     """
+    if rank is not None:
+        search_for(*runs, rank)
     counts = runs[0].size, runs[1].size
     step = max(1, -(-max(counts) // MOST_ITEMS))
     a, b = (run.every(step) for run in runs)
@@ -71,11 +75,18 @@ def path_page(
     report = PathReport(
         axis_of(a), axis_of(b), order=order.describe(), launch=shapes[0].policy.describe(), rules=shapes[0].rules,
         why=shapes[0].why, points=path_points(a, b), levels=cut_levels(a, b, shapes[0]),
-        search=search_for(a, b, total // 2 if rank is None else rank),
+        search=search_for(a, b, total // 2 if rank is None else min(total, rank // step)),
     )  # fmt: skip
     codes = key_codes(a, b)
     launches = tuple(_launch(a, b, codes, shape, order) for shape in shapes)
-    return PathPage(report, codes, step, counts, kernel_item_bytes(order), launches)
+    return PathPage(report, codes, step, counts, kernel_item_bytes(order), launches, _ladder(launches))
+
+
+def _ladder(launches: Iterable[PageLaunch]) -> tuple[str, ...]:
+    def rung(name: str) -> tuple[bool, int, bool]:
+        return name.endswith("CPU"), KERNELS.index(name.split()[0]), name.endswith("exact")
+
+    return tuple(sorted({launch.kernel for launch in launches}, key=rung))
 
 
 def key_codes(a: TracedRun, b: TracedRun) -> tuple[tuple[int, ...], tuple[int, ...]]:

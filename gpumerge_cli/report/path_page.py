@@ -176,6 +176,7 @@ def _data(page: PathPage) -> dict[str, Any]:
         "codes": page.codes,
         "rank": path.search.rank,
         "size": page.size,
+        "kernels": page.kernels,
         "launches": [_launch(launch) for launch in page.launches],
         "compared": None if page.compared is None else _times(page.compared),
     }

@@ -108,5 +108,7 @@ class PathPage:
     """The bytes of an item in a kernel."""
     launches: tuple[PageLaunch, ...]
     """The first one is shown first."""
+    kernels: tuple[str, ...]
+    """Their kernels, in the order of the ladder."""
     compared: CompareReport | None = None
     """Measured times, if they are wanted."""

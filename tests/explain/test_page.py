@@ -150,6 +150,9 @@ def test_long_inputs_are_sampled() -> None:
     assert (page.sample, page.counts) == (4, (500, 99))
     assert page.path.a.labels == tuple(map(str, a[::4]))
     assert page.path.b.count == 25
+    assert page_of(a, b, rank=400).path.search.rank == 100  # type: ignore[union-attr]
+    with pytest.raises(UsageError, match="--rank 600: the merge has ranks 0 to 599"):
+        page_of(a, b, rank=600)
     assert max(len(codes) for codes in page.codes) <= MOST_ITEMS
 
 
@@ -157,8 +160,8 @@ def test_the_requested_launch_comes_first() -> None:
     page = page_of([1, 3], [2], LaunchRequest("tiled", 2, 1, 2, "exact"))
     assert page.launches[0].launch.startswith("tiled 2x1, tile 2 exact, 1 block")
     assert page_of([1], [2], LaunchRequest("circular")).launches[0].kernel == "circular"
-    names = {launch.kernel for launch in page.launches}
-    assert names == {"basic", "tiled full", "tiled exact", "circular", "path", "path on the CPU"}
+    assert page.kernels == ("basic", "tiled full", "tiled exact", "circular", "path", "path on the CPU")
+    assert {launch.kernel for launch in page.launches} == set(page.kernels)
     with pytest.raises(UsageError, match="thread"):
         page_of([1], [2], LaunchRequest("path", 2, 4, 2))
     with pytest.raises(UsageError, match="--rank 3: the merge has ranks 0 to 2"):

@@ -1,7 +1,7 @@
 // The choice of a launch among those that Python counted.
 const SIZES = ["threads", "items", "tile", "blocks"];
 const launchNow = () => data.launches[state.launch];
-const kernels = [...new Set(data.launches.map(one => one.kernel))];
+const { kernels } = data;
 
 // The launch of a kernel that is most like `wanted`. Sizes that are named count most.
 function nearestLaunch(kernel, wanted, first = SIZES) {
