@@ -77,7 +77,7 @@ def main() -> None:
     lines = [
         f"# A frame of the page of a merge path while the cut is dragged, Chromium {version}, commit {commit()}",
         "",
-        f"{2 * MOST_ITEMS} items, {len(clock)} frames. The goal is {GOAL:g} ms. The clock also counts what other work takes.",
+        f"{2 * MOST_ITEMS} items, {len(clock)} frames. The goal is {GOAL:g} ms. The clock also counts other work.",
         "",
         "| ms | median | 99th percentile | slowest |",
         "|---|---|---|---|",

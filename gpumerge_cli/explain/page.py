@@ -60,8 +60,8 @@ def path_page(
     threads: int,
     rank: int | None,
 ) -> PathPage:
-    """The page of two runs. threads: the CPU's. rank: of the cut that is shown first, by default one in the middle; in a
-    sample, the cut nearest to that part of the merge.
+    """The page of two runs. threads: the CPU's. rank: of the cut that is shown first, by default one in the middle;
+    in a sample, the cut nearest to that part of the merge.
 
     Raises UsageError for a launch that cannot be done, or a rank that the merge does not have.
     """

@@ -23,8 +23,8 @@ from gpumerge_cli.units import format_counted, format_seconds, visible
 
 _FOLDER = Path(__file__).with_name("page")
 _SCRIPTS = (
-    "data", "corank", "state", "elements", "grid", "cut", "launch", "pieces", "memory", "buffers", "rounds", "times", "questions",
-    "main",
+    "data", "corank", "state", "elements", "grid", "cut", "launch", "pieces", "memory", "buffers", "rounds", "times",
+    "questions", "main",
 )  # fmt: skip
 """In the order in which they use each other."""
 _MARK = re.compile(r"@(\w+)@")
