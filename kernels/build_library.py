@@ -54,9 +54,9 @@ _OWN_OF_V4 = ("about", "keys_radix", "keys-64-")
 # a join, a dedupe, a head of a sort and a merge of lines out of order took as long at every level. They are compiled
 # once, for the least level.
 _OF_ALL_LEVELS = (
-    "chunk", "collation", "compare", "counted_lines", "cuts", "entries", "entries_rows", "gather", "heads", "join",
-    "json_join", "keys_merge", "keys_sort", "keys_table", "keys_workspace", "mapping", "records", "seen", "sieve",
-    "sieve_lines", "sieve_records", "sink", "source", "sums", "team", "workspace",
+    "array_calls", "chunk", "collation", "compare", "counted_lines", "cuts", "entries", "entries_rows", "gather",
+    "heads", "join", "json_join", "keys_merge", "keys_sort", "keys_table", "keys_workspace", "launches", "mapping",
+    "records", "seen", "sieve", "sieve_lines", "sieve_records", "sink", "source", "sums", "team", "workspace",
 )  # fmt: skip
 # The standard headers of later versions of C++ hold far more, and the units need none of it. REMOVE_TRANSITIVE_INCLUDES
 # keeps the headers of libc++ from including what they once included, which would be half of all text.

@@ -22,6 +22,7 @@ from gpumerge_cli.backends.gpu.policy import own_cuts_of_dependents, partition_s
 from gpumerge_cli.backends.gpu.sort_policy import RANK_MERGING_THREADS
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.backends.variants.rung4_path import path_tile
+from tests.fake_driver import FakeDriver, Kernel, put_driver
 
 STREAM = 77
 
@@ -106,19 +107,21 @@ class FakeColumns:
 class FakeKernels:
     """Stands for Kernels: its launches are NumPy's."""
 
+    driver: FakeDriver
+
     def __init__(self, device: int, order: Any, limits: Any) -> None:
         self.order, self.limits = order, limits
 
     def ready(self, name: str, threads: int, macros: Any = (), shared: int = 0, *, file: str = "") -> Launch:
-        launch: Launch = getattr(self, name)(dict(macros), threads)
+        run = getattr(self, name)(dict(macros), threads)
 
-        def queue(blocks: int, stream: int, given: Any, dependent: bool) -> None:
+        def checked(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
             assert stream == STREAM
-            launch(blocks, stream, given, dependent)
+            run(blocks, stream, given, dependent)
 
-        return queue
+        return Launch(lambda: self.driver.kernel(checked), threads, shared)
 
-    def merge_path(self, macros: Any, threads: int) -> Launch:
+    def merge_path(self, macros: Any, threads: int) -> Kernel:
         size, columns, fan_in = self.order.item_bytes, FakeColumns(self.order, macros), macros["RUNS"]
         tile = path_tile(threads, macros["ITEMS_PER_THREAD"], fan_in)
         ahead = 2 * fan_in
@@ -142,7 +145,7 @@ class FakeKernels:
 
         return merge
 
-    def merge_by_rank(self, macros: Any, threads: int) -> Launch:
+    def merge_by_rank(self, macros: Any, threads: int) -> Kernel:
         size, columns = self.order.item_bytes, FakeColumns(self.order, macros)
         assert not columns.reads
 
@@ -165,7 +168,7 @@ class FakeKernels:
 
         return merge
 
-    def merge_columns(self, macros: Any, threads: int) -> Launch:
+    def merge_columns(self, macros: Any, threads: int) -> Kernel:
         size, value_bytes = self.order.width, macros["VALUE_SIZE"]
 
         def merge(blocks: int, stream: int, given: Any, dependent: bool) -> None:
@@ -183,7 +186,7 @@ class FakeKernels:
 
         return merge
 
-    def partition(self, macros: Any, threads: int) -> Launch:
+    def partition(self, macros: Any, threads: int) -> Kernel:
         fan_in = macros["RUNS"]
 
         def cut(blocks: int, stream: int, given: Any, dependent: bool) -> None:
@@ -195,17 +198,17 @@ class FakeKernels:
 
         return cut
 
-    def sort_by_rank(self, macros: Any, threads: int) -> Launch:
+    def sort_by_rank(self, macros: Any, threads: int) -> Kernel:
         return self._sorting_tiles(macros, lambda total, tile: -(-total // tile) * -(-tile // 32))
 
-    def sort_tile(self, macros: Any, threads: int) -> Launch:
+    def sort_tile(self, macros: Any, threads: int) -> Kernel:
         def blocks(total: int, tile: int) -> int:
             assert tile <= threads * macros["ITEMS_PER_THREAD"]
             return -(-total // tile)
 
         return self._sorting_tiles(macros, blocks)
 
-    def _sorting_tiles(self, macros: Any, blocks_of: Callable[[int, int], int]) -> Launch:
+    def _sorting_tiles(self, macros: Any, blocks_of: Callable[[int, int], int]) -> Kernel:
         size, columns = self.order.item_bytes, FakeColumns(self.order, macros)
 
         def tiles(blocks: int, stream: int, given: Any, dependent: bool) -> None:
@@ -222,7 +225,7 @@ class FakeKernels:
 
         return tiles
 
-    def any_disorder(self, macros: Any, threads: int) -> Launch:
+    def any_disorder(self, macros: Any, threads: int) -> Kernel:
         def check(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             at, total, answer, *_ = given
             keys = images(self.order, items(at, total, self.order.item_bytes))
@@ -232,8 +235,8 @@ class FakeKernels:
         return check
 
 
-def put_on_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give prepared calls these kernels, and the host's memory in place of a device's."""
+def put_on_host(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    """Give prepared calls these kernels, a driver of them, and the host's memory in place of a device's."""
 
     def room(nbytes: int) -> Any:
         array = np.full(nbytes, 0xA5, np.uint8)
@@ -249,6 +252,9 @@ def put_on_host(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (prepared, launching, streams):
         monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(prepared, "gpu_kernels", FakeKernels)
+    driver = put_driver(monkeypatch)
+    monkeypatch.setattr(FakeKernels, "driver", driver, raising=False)
+    return driver
 
 
 def driver_error(what: str) -> BaseException:
@@ -269,9 +275,16 @@ def call(kind: tuple[Any, ...], runs: list[Any], out: Any, values: list[Any], mo
     counts = [len(run) for run in runs]
     if not ready.takes(sum(counts)):
         return False
-    places = [each.ctypes.data for each in values]
-    at = 0 if moved is None else moved.ctypes.data
-    return ready([run.ctypes.data for run in runs], counts, sum(counts), out.ctypes.data, places, at)
+    addresses = [run.ctypes.data for run in runs]
+    if kind[0] != "is_sorted":
+        addresses.append(out.ctypes.data)
+    if moved is not None:
+        addresses += [*(each.ctypes.data for each in values), moved.ctypes.data]
+    ready(addresses, counts, sum(counts))
+    for array in (out, moved):
+        if array is not None and kind[0] != "is_sorted":
+            array.view(np.uint8).reshape(-1)[:] = 0xA5
+    return ready(addresses, counts, sum(counts))  # the steps of the first call are queued one by one, then recorded
 
 
 def some(rng: np.random.Generator, dtype: str, count: int) -> Any:

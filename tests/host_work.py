@@ -5,6 +5,7 @@ python -m tests.host_work prints what the driver is asked for by each call, as a
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
-from tests import driver_calls
+from tests import driver_calls, fake_driver
 
 CALLS = [
     "merge", "merge(out=)", "merge(values=)", "merge(values=, out=)", "sort", "sort(out=)", "sort(values=)",
@@ -99,7 +100,7 @@ class Counted:
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
     import cupy
 
-    from gpumerge_cli.backends.gpu import launching
+    from gpumerge_cli.backends.gpu import driver
 
     found = Counted()
 
@@ -109,32 +110,41 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
         def malloc_preprocess(self, **arguments: Any) -> None:
             found.allocations += 1
 
-    def launched(launch: Callable[..., None]) -> Callable[..., None]:
-        def counting(*arguments: Any) -> None:
-            found.launches += 1
-            launch(*arguments)
+    functions = driver.driver_table()
 
-        return counting
+    def counting(name: str, what: str, prototype: Any) -> Any:
+        """The driver's function, which counts its calls by the library."""
+        plain = prototype(getattr(functions, name))
 
-    fill = cupy.cuda.runtime.memsetAsync
+        def call(*arguments: Any) -> int:
+            setattr(found, what, getattr(found, what) + 1)
+            return plain(*arguments)  # type: ignore[no-any-return]
 
-    def filled(*arguments: Any) -> None:
-        found.fills += 1
-        fill(*arguments)
+        return prototype(call)
+
+    counters = {
+        "launch": counting("launch", "launches", fake_driver.LAUNCH),
+        "launch_dependent": counting("launch_dependent", "launches", fake_driver.LAUNCH_EX),
+        "fill": counting("fill", "fills", fake_driver.FILL),
+    }
+    usual = {name: getattr(functions, name) for name in counters}
 
     def refused(*arguments: Any, **options: Any) -> None:
         raise AssertionError("a call compares addresses, copies, or launches in another way")
 
     with monkeypatch.context() as patch:
-        for name in ("_launch_kernel", "launch_dependent"):
-            patch.setattr(launching, name, launched(getattr(launching, name)))
-        patch.setattr(cupy.cuda.runtime, "memsetAsync", filled)
         for name in ("memcpy", "memcpyAsync", "memset"):
             patch.setattr(cupy.cuda.runtime, name, refused)
         for name in ("shares_memory", "may_share_memory", "concatenate", "copyto", "empty"):
             patch.setattr(cupy, name, refused)
-        with Hook():
-            yield found
+        for name, counter in counters.items():
+            setattr(functions, name, ctypes.cast(counter, ctypes.c_void_p))
+        try:
+            with Hook():
+                yield found
+        finally:
+            for name, function in usual.items():
+                setattr(functions, name, function)
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def fake(at: int, size: int, dtype: str = "int32", device: int = 0, contiguous: 
 class Recorder:
     """Stands for a prepared call: keeps what it is called with."""
 
-    unit = 4
+    unit, direct = 4, None
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -50,6 +50,9 @@ class Recorder:
 
     def room(self, nbytes: int) -> Any:
         return SimpleNamespace(ptr=1 << 20, device_id=0)
+
+    def describe(self, *kind: Any) -> None:
+        pass
 
     def __call__(self, *arguments: Any) -> bool:
         self.calls.append(arguments)
@@ -77,8 +80,7 @@ def test_a_known_kind_is_launched_at_once(recorder: Recorder) -> None:
     runs = [fake(400, 3), fake(800, 4)]
     assert prepared_calls.run_prepared("merge", runs, False, out) is out
     assert prepared_calls.run_prepared("merge", runs, False).size == 7
-    assert recorder.calls[0] == ([400, 800], [3, 4], 7, 4096, [], 0)
-    assert recorder.calls[1][3] == 1 << 20
+    assert recorder.calls == [([400, 800, 4096], [3, 4], 7), ([400, 800, 1 << 20], [3, 4], 7)]
 
 
 @pytest.mark.parametrize(
@@ -173,16 +175,16 @@ def test_every_operation_is_launched_at_once(recorder: Recorder) -> None:
     assert (moved.shape, moved.dtype) == ((3,), np.int32)
     assert gpumerge_cli.argsort(keys).dtype == np.int64
     assert gpumerge_cli.is_sorted(keys) is True
-    assert [call[:3] for call in recorder.calls] == [([400], [3], 3)] * 5
-    assert [call[3:] for call in recorder.calls] == [
-        (4096, [], 0), (1 << 20, [], 0), (4096, [800], 1 << 20), (1 << 20, [], 0), (0, [], 0)
+    assert [call[1:] for call in recorder.calls] == [([3], 3)] * 5
+    assert [call[0] for call in recorder.calls] == [
+        [400, 4096], [400, 1 << 20], [400, 4096, 800, 1 << 20], [400, 1 << 20], [400]
     ]  # fmt: skip
     recorder.calls.clear()
     rows = [FakeArray((count, 3), "int16", fake(at, 1).data) for at, count in ((1600, 3), (2000, 4))]
     found, moved = gpumerge_cli.merge(keys, fake(1200, 4), values=rows, out=fake(4096, 7))
     assert moved.shape == (7, 3)
     assert gpumerge_cli.merge(keys, fake(1200, 4), values=tuple(rows))[0].size == 7
-    assert recorder.calls[0] == ([400, 1200], [3, 4], 7, 4096, [1600, 2000], 1 << 20)
+    assert recorder.calls[0] == ([400, 1200, 4096, 1600, 2000, 1 << 20], [3, 4], 7)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,7 @@ def test_arrays_of_others_are_taken_once(recorder: Recorder, monkeypatch: pytest
     assert gpumerge_cli.argsort(Tensor()).dtype == np.int64
     _, moved = gpumerge_cli.merge(Tensor(), fake(800, 2), values=[Tensor(), fake(900, 2)])
     assert moved.size == 5
-    assert recorder.calls[1][:2] == ([400, 800], [3, 2])
+    assert (recorder.calls[1][0][:2], recorder.calls[1][1]) == ([400, 800], [3, 2])
 
 
 @pytest.mark.usefixtures("recorder")

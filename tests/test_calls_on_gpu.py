@@ -330,6 +330,24 @@ def test_calls_from_threads(gpu_backend: Backend, rng: np.random.Generator) -> N
         assert all(pool.map(work, range(8)))
 
 
+@pytest.mark.parametrize("name", ["merge", "sort", "argsort", "is_sorted", "union", "rank_of", "sort(counts=)"])
+def test_a_thread_that_never_used_the_device_may_call(gpu_backend: Backend, name: str) -> None:
+    """Another thread has made the arrays, and the kind of call is prepared."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import cupy
+
+    keys = cupy.arange(3000, dtype=np.int32)
+    expected = ON_A_STREAM[name](keys)
+    merged, out = np.repeat(keys.get(), 2), cupy.zeros(6000, np.int32)
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(ON_A_STREAM[name], keys).result()
+    assert str(found) == str(expected)
+    with ThreadPoolExecutor(1) as pool:  # nothing is allocated
+        pool.submit(lambda: gpumerge_cli.merge(keys, keys, out=out)).result()
+    assert same_bits(out.get(), merged)
+
+
 def test_the_kinds_that_are_kept_are_few(gpu_backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     import cupy
 

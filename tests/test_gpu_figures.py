@@ -314,19 +314,19 @@ def test_sizes_at_which_merges_have_other_kernels_are_those_of_the_policy() -> N
 
 def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = needs.module("backends.gpu.prepared")
-    from gpumerge_cli.backends.gpu import launching, module
+    from gpumerge_cli.backends.gpu import module, recording
     from gpumerge_cli.backends.gpu.rank_sort import most_by_rank
     from gpumerge_cli.backends.limits import TUNED_ON
     from gpumerge_cli.order.kinds import Order
+    from tests.fake_driver import put_driver
 
-    launched: list[int] = []
+    launched = put_driver(monkeypatch).launched
     monkeypatch.setattr(module, "begin_compiling", lambda *unit: None)
     monkeypatch.setattr(module, "_function", lambda *unit: SimpleNamespace(ptr=9))
     monkeypatch.setattr(prepared, "gpu_kernels", module.Kernels)
-    monkeypatch.setattr(launching, "_launch_kernel", lambda *given: launched.append(1))
-    monkeypatch.setattr(launching, "launch_dependent", lambda *given: launched.append(1))
-    monkeypatch.setattr(prepared, "current_stream", lambda: 0)
-    monkeypatch.setattr(prepared, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 40))
+    for each in (prepared, recording):
+        monkeypatch.setattr(each, "current_stream", lambda: 0)
+        monkeypatch.setattr(each, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 40))
     text = " ".join((ROOT / "CHANGELOG.md").read_text().split())
     assert (
         "Sorts of up to 6,144 items take one launch, of up to 16,384 two, and others that go by rank at most three: up "
@@ -341,7 +341,7 @@ def test_small_sorts_take_as_few_launches_as_the_changelog_says(monkeypatch: pyt
             for count, most in {6144: 1, min(1 << 14, by_rank): 2, by_rank: 3}.items():
                 launched.clear()
                 assert call.takes(count)
-                call([0], [count], count, 1 << 41, [1 << 42] if value_bytes else [], 1 << 43)
+                call([0, 1 << 41, *([1 << 42, 1 << 43] if value_bytes else [])], [count], count)
                 assert len(launched) <= most, (dtype, value_bytes, count)
 
 

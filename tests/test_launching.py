@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-import struct
+import threading
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,40 +16,30 @@ from tests import needs
 
 pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import compiled, dependent, launching, merging, module, streams
+from gpumerge_cli.backends.gpu import compiled, launching, merging, module, streams
+from gpumerge_cli.backends.gpu import driver as driver_module
 from gpumerge_cli.backends.gpu.checking import Checks
+from gpumerge_cli.backends.gpu.launching import Launch
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.policy import resolve
 from gpumerge_cli.backends.gpu.radix import PairAddresses, SortByDigits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort
+from gpumerge_cli.backends.gpu.recording import Recording
 from gpumerge_cli.backends.gpu.walks import Walk
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.dataclass import replace
-from gpumerge_cli.errors import UsageError
+from gpumerge_cli.errors import DeviceError, UsageError
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
-from tests.fake_kernels import STREAM, driver_error, memory, put_on_host
+from tests.fake_driver import FakeDriver
+from tests.fake_kernels import STREAM, driver_error, put_on_host
 
 
 @pytest.fixture(autouse=True)
-def on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_on_host(monkeypatch)
-
-
-def launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """Records the launches that the driver is asked for, with their arguments as words."""
-    told: list[tuple[Any, ...]] = []
-
-    def launch(*arguments: int) -> None:
-        pointer, address, size, at, end = struct.unpack("5q", memory(arguments[-1], 40).tobytes())
-        assert (pointer, size, end, arguments[-2]) == (1, 2, 0, 0)
-        nbytes = struct.unpack("q", memory(at, 8).tobytes())[0]
-        told.append((*arguments[:-2], struct.unpack(f"{nbytes // 8}q", memory(address, nbytes).tobytes())))
-
-    monkeypatch.setattr(launching, "_launch_kernel", launch)
-    return told
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    return put_on_host(monkeypatch)
 
 
 def run(steps: Iterable[launching.Step]) -> None:
@@ -60,71 +50,141 @@ def room(nbytes: int) -> Any:
     return SimpleNamespace(ptr=1 << 20)
 
 
-def test_arguments_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = launches(monkeypatch)
-    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, shared=48)
-    for turn in range(3):
-        launch(7, STREAM, [1 << 47, -1, turn], False)
-    assert told == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (1 << 47, -1, turn)) for turn in range(3)]
-    with pytest.raises(struct.error):
-        launch(7, STREAM, [1, 2], False)
+def launch_of(pointer: int = 9, threads: int = 256, shared: int = 0) -> Launch:
+    return Launch(lambda: SimpleNamespace(ptr=pointer), threads, shared)
 
 
-def test_launches_beside_others_as_the_driver_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fields of CUlaunchConfig: grid, block, shared memory, stream, attributes and their number."""
-    told, plain = [], launches(monkeypatch)
-
-    def launcher(config: dependent.DependentLaunch, pointer: int, none: None, words: int) -> int:
-        fields = struct.unpack("7I4xQQI", memory(ctypes.addressof(config), 52).tobytes())
-        assert struct.unpack("3i", memory(fields[-2], 12).tobytes()) == (6, 0, 1)
-        told.append((pointer, none, *fields[:8], fields[-1]))
-        return status
-
-    status = 0
-    monkeypatch.setattr(dependent, "_launcher", lambda: launcher)
-    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256, shared=48)
-    for blocks in (7, 8):
-        launch(blocks, STREAM, [11], True)
-    assert told == [(9, None, blocks, 1, 1, 256, 1, 1, 48, STREAM, 1) for blocks in (7, 8)]
-    status = 1
-    with pytest.raises(RuntimeError):
-        launch(7, STREAM, [11], True)
-    monkeypatch.setattr(dependent, "_launcher", lambda: None)  # a driver without such launches
-    monkeypatch.setattr(dependent.cupy.cuda.driver, "launchKernel", lambda *given: launching._launch_kernel(*given))
-    launch(7, STREAM, [11], True)
-    assert plain == [(9, 7, 1, 1, 256, 1, 1, 48, STREAM, (11,))]
+@pytest.mark.parametrize("dependent", [False, True])
+def test_arguments_as_the_driver_takes_them(driver: FakeDriver, dependent: bool) -> None:
+    launch = launch_of(shared=48)
+    for words in ((1 << 47, -1, 0), (), tuple(range(512))):
+        run([(launch, 7, words, dependent)])
+        assert driver.launched.pop() == (9, (7, 1, 1), (256, 1, 1), 48, STREAM, words, dependent)
+        assert not driver.launched
 
 
-def test_a_launch_inside_a_launch_has_arguments_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if another thread came in while the driver reads the arguments of the first one."""
-    told = launches(monkeypatch)
-    launch = launching.launch(lambda: SimpleNamespace(ptr=9), 256)
-    plain = launching._launch_kernel
-    depth = 0
-
-    def nested(*arguments: int) -> None:
-        nonlocal depth
-        depth += 1
-        if depth == 1:
-            launch(1, STREAM, [22], False)
-        plain(*arguments)
-
-    monkeypatch.setattr(launching, "_launch_kernel", nested)
-    launch(1, STREAM, [11], False)
-    assert [words for *_, words in told] == [(22,), (11,)]
+def test_fills_and_copies_as_the_driver_takes_them(driver: FakeDriver) -> None:
+    run([(launching.zeros, 40, [1 << 47], False), (launching.copy, 1 << 40, [1 << 46, 1 << 47], False)])
+    assert (driver.filled, driver.copied) == ([(1 << 47, 40, STREAM)], [(1 << 47, 1 << 46, 1 << 40, STREAM)])
 
 
-def test_a_kernel_is_found_once_at_its_first_launch(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, found = launches(monkeypatch), []
-    launch = launching.launch(lambda: found.append(1) or SimpleNamespace(ptr=9), 256)
+def failure_of(monkeypatch: pytest.MonkeyPatch) -> type[Exception]:
+    """The class of the driver's errors, which hold their number. CuPy's own asks the driver for their names."""
+
+    class DriverError(Exception):
+        pass
+
+    given = driver_module.cupy.cuda.runtime
+    cuda = SimpleNamespace(driver=SimpleNamespace(CUDADriverError=DriverError), runtime=given)
+    monkeypatch.setattr(driver_module, "cupy", SimpleNamespace(cuda=cuda))
+    return DriverError
+
+
+@pytest.mark.parametrize("action", ["launch", "dependent launch", "fill", "copy"])
+def test_the_error_of_a_step_is_the_drivers(monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, action: str) -> None:
+    """Nothing behind it is queued."""
+    failure = failure_of(monkeypatch)
+    driver.status = 700
+    step = {
+        "launch": (launch_of(), 7, [1], False), "dependent launch": (launch_of(), 7, [1], True),
+        "fill": (launching.zeros, 8, [4096], False), "copy": (launching.copy, 8, [4096, 8192], False),
+    }[action]  # fmt: skip
+    asked = []
+    for _ in range(2):
+        with pytest.raises(failure, match="700"):
+            run([step, (launch_of(5), 1, [1], False)])
+        asked.append((len(driver.launched), len(driver.filled), len(driver.copied)))
+    assert asked[0] == (0, action == "fill", action == "copy")
+    recording = Recording(lambda at, allocate: [step, (launch_of(5), 1, [1], False)], 0)
+    with pytest.raises(failure, match="700"):
+        recording.queue([])
+    assert not driver.launched
+
+
+def test_no_program_has_more_arguments_than_a_driver_takes(monkeypatch: pytest.MonkeyPatch, driver: FakeDriver) -> None:
+    failure = failure_of(monkeypatch)
+    with pytest.raises(failure, match=r"^1$"):
+        run([(launch_of(), 1, range(513), False)])
+    assert not driver.launched
+
+
+def test_a_thread_that_never_used_the_device_gets_its_context(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver
+) -> None:
+    """The driver's functions need one, and CuPy's cheap ones make none."""
+    used: list[int] = []
+
+    def use(device: int) -> None:
+        used.append(device)
+        driver.status = 0
+
+    runtime = SimpleNamespace(getDevice=lambda: 3, setDevice=use)
+    monkeypatch.setattr(driver_module, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    step = (launch_of(), 7, [1], False)
+    recording, answering = (Recording(lambda at, allocate: [step], number) for number in range(2))
+    for act in (lambda: run([step]), lambda: recording.queue([]), lambda: answering.answer([], 0)):
+        driver.status = 201
+        act()
+    assert used == [3, 3, 3]
+    assert len(driver.launched) == 3
+
+
+def test_threads_launch_at_once(driver: FakeDriver) -> None:
+    """Each has its own arguments, though all use one recording, and the library does not hold Python's lock."""
+    meeting = threading.Barrier(4, timeout=20)
+    seen: list[int] = []
+
+    def work(blocks: int, stream: int, words: list[int], dependent: bool) -> None:
+        meeting.wait()
+        seen.append(words[0])
+        meeting.wait()
+
+    launch = Launch(lambda: driver.kernel(work), 1)
+    recording = Recording(lambda at, allocate: [(launch, 1, [at[0]], False)], 1)
+    threads = [threading.Thread(target=recording.queue, args=([number],)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == [0, 1, 2, 3]
+
+
+def test_threads_that_find_the_driver_at_once_get_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings hold its address, so it is made once and stays."""
+    loads: list[int] = []
+    meeting = threading.Barrier(2)
+
+    def load(name: str) -> Any:
+        loads.append(1)
+        with suppress(threading.BrokenBarrierError):
+            meeting.wait(0.2)  # for a thread that would load it, too
+        return SimpleNamespace(**dict.fromkeys(driver_module._FUNCTIONS, 4096))
+
+    monkeypatch.setattr(driver_module, "_tables", [])
+    monkeypatch.setattr(driver_module.ctypes, "CDLL", load)
+    monkeypatch.setattr(driver_module.ctypes, "cast", lambda function, kind: function)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: driver_module.driver_functions(), range(4)))
+    assert (len(set(found)), len(loads)) == (1, 1)
+
+
+def test_a_driver_without_a_function_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_module, "_tables", [])
+    monkeypatch.setattr(driver_module.ctypes, "CDLL", lambda name: SimpleNamespace())
+    with pytest.raises(DeviceError, match=r"the GPU's driver does not load: .*cuLaunchKernel"):
+        driver_module.driver_functions()
+
+
+def test_a_kernel_is_found_once_at_its_first_launch(driver: FakeDriver) -> None:
+    found: list[int] = []
+    launch = Launch(lambda: found.append(1) or SimpleNamespace(ptr=9), 256)
     assert not found
     for _ in range(2):
-        launch(1, STREAM, [11], False)
-    assert (len(told), len(found)) == (2, 1)
+        run([(launch, 1, [11], False)])
+    assert (len(driver.launched), len(found)) == (2, 1)
 
 
-def test_threads_that_find_a_kernel_at_once_keep_it_loaded_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    launches(monkeypatch)
+def test_threads_that_find_a_kernel_at_once_keep_it_loaded_for_each_other(driver: FakeDriver) -> None:
     found: list[weakref.ref[Function]] = []
 
     class Function:
@@ -134,11 +194,11 @@ def test_threads_that_find_a_kernel_at_once_keep_it_loaded_for_each_other(monkey
         function = Function()
         found.append(weakref.ref(function))
         if len(found) == 1:
-            launch(1, STREAM, [11], False)  # as if another thread came in meanwhile, and found another copy
+            run([(launch, 1, [11], False)])  # as if another thread came in meanwhile, and found another copy
         return function
 
-    launch = launching.launch(find, 256)
-    launch(1, STREAM, [22], False)
+    launch = Launch(find, 256)
+    run([(launch, 1, [22], False)])
     assert [function() is not None for function in found] == [True, True]
 
 
@@ -164,11 +224,10 @@ def test_kernels_stay_loaded_whatever_else_is_called(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(compiled, "image", lambda *unit: b"")
     monkeypatch.setattr(compiled, "_loaded", [])
     monkeypatch.setattr(module, "begin_compiling", lambda *unit: None)
-    launches(monkeypatch)
     module._function.cache_clear()
     kernels = module.Kernels(0, Order.of("int32"), TUNED_ON)
     for number in (*range(1000), 0):
-        kernels.ready("hold", 1, (("NUMBER", number),))(1, STREAM, [11], False)
+        run([(kernels.ready("hold", 1, (("NUMBER", number),)), 1, [11], False)])
     module._function.cache_clear()
     assert len(loaded) == 1000
     assert all(each() for each in loaded)
@@ -187,8 +246,6 @@ class TestCompiling:
 
         monkeypatch.setattr(module, "begin_compiling", lambda file, *rest: found.append(f"begin {file}"))
         monkeypatch.setattr(module, "_function", function)
-        monkeypatch.setattr(launching, "launch_dependent", lambda *given: None)
-        launches(monkeypatch)
         return found
 
     def test_a_large_merge_compiles_its_kernels_side_by_side(self, events: list[str]) -> None:
@@ -261,8 +318,6 @@ class TestCompiling:
         monkeypatch.setattr(
             module, "kernel", lambda file, options, *rest: waited.append((file, options)) or SimpleNamespace(ptr=9)
         )
-        launches(monkeypatch)
-        monkeypatch.setattr(launching, "launch_dependent", lambda *given: None)
         module._function.cache_clear()
         kernels = module.Kernels(0, Order.of(dtype), TUNED_ON)
         policy = resolve(LaunchRequest(), kernels.order, TUNED_ON, 2)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -14,17 +16,19 @@ from tests import needs
 
 pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import joining, launching, many_runs, prepared, source
+from gpumerge_cli.backends.gpu import joining, many_runs, prepared, recording, source, streams
+from gpumerge_cli.backends.gpu.launching import Launch, queue
 from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, pair_order
 from gpumerge_cli.backends.limits import TUNED_ON
-from gpumerge_cli.errors import DeviceMemoryError
+from gpumerge_cli.errors import DeviceMemoryError, UsageError
 from gpumerge_cli.order.kinds import KeyOrder, Order
-from tests.fake_kernels import STREAM, FakeKernels, call, memory, put_on_host, some
+from tests.fake_driver import FakeDriver
+from tests.fake_kernels import STREAM, FakeKernels, call, put_on_host, some
 
 
 @pytest.fixture(autouse=True)
-def on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_on_host(monkeypatch)
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    return put_on_host(monkeypatch)
 
 
 ROWS = [("uint8", ()), ("int16", ()), ("float32", ()), ("int64", ()), ("uint8", (3,)), ("int32", (4,)), ("int16", (5,))]
@@ -76,15 +80,11 @@ def test_dates(rng: np.random.Generator, descending: bool) -> None:
 
 
 @pytest.mark.parametrize("number", [17, 40, 300])
-def test_merges_of_many_runs_by_passes(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, number: int) -> None:
-    copies: list[int] = []
-
-    def copy(nbytes: int, stream: int, words: tuple[int, int], dependent: bool) -> None:
-        memory(words[1], nbytes)[:] = memory(words[0], nbytes)
-        copies.append(nbytes)
-
+def test_merges_of_many_runs_by_passes(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator, number: int
+) -> None:
+    driver.moves = True
     monkeypatch.setattr(many_runs, "pays", lambda *given: False)
-    monkeypatch.setattr(many_runs, "copy", copy)
     for dtype in ("uint8", "int64"):
         runs = [np.sort(some(rng, dtype, int(rng.integers(0, 300)))) for _ in range(number)]
         out = np.empty(sum(map(len, runs)), dtype)
@@ -138,7 +138,7 @@ def test_long_merges_are_cut_beforehand(monkeypatch: pytest.MonkeyPatch, rng: np
     runs = [np.sort(part) for part in np.split(keys, [30_000])]
     assert call(("merge", order, 2), runs, out, [], None)
     assert (out == np.sort(keys)).all()
-    assert cuts == 1
+    assert cuts == 2  # one for each call
 
 
 def test_what_no_call_is_prepared_for() -> None:
@@ -188,14 +188,14 @@ def digit_launches(
 @pytest.mark.parametrize("what", ["keys", "values", "numbers"])
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "int64"])
 def test_many_keys_are_sorted_by_digits(
-    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, what: str, dtype: str
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator, what: str, dtype: str
 ) -> None:
     """What is decided once is what would be decided each time: the same launches with the same arguments."""
     launched: list[tuple[Any, ...]] = []
     begun: list[str] = []
     took: list[int] = []
 
-    def ready(self: Any, name: str, threads: int, macros: Any, shared: int) -> Callable[..., None]:
+    def ready(self: Any, name: str, threads: int, macros: Any, shared: int) -> Launch:
         begun.append(name)
 
         def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
@@ -203,16 +203,15 @@ def test_many_keys_are_sorted_by_digits(
             assert (stream, dependent) == (STREAM, small)
             launched.append((name, blocks, threads, tuple(given), macros, shared))
 
-        return launch
+        return Launch(lambda: driver.kernel(launch), threads, shared)
 
     def take(nbytes: int) -> Any:
         took.append(nbytes)
         return SimpleNamespace(ptr=len(took) << 40)
 
     monkeypatch.setattr(FakeKernels, "ready", ready)
-    monkeypatch.setattr(prepared, "scratch", take)
-    zeroed: list[tuple[int, ...]] = []
-    monkeypatch.setattr(launching.cupy.cuda.runtime, "memsetAsync", lambda *given: zeroed.append(given), raising=False)
+    for module in (prepared, recording):
+        monkeypatch.setattr(module, "scratch", take)
     order = Order.of(dtype, descending=bool(rng.integers(2)))
     kind = {
         "keys": ("sort", order), "values": ("sort", order, 1, 8),
@@ -221,27 +220,30 @@ def test_many_keys_are_sorted_by_digits(
     call = prepared.prepare(*kind, device=0, limits=TUNED_ON)
     assert call is not None
     items = order if what == "keys" else pair_order(order, 8 if what == "values" else 4)
-    values, moved = ([1 << 20], 1 << 21) if what == "values" else ([], 0)
+    ends_of_values = [1 << 20, 1 << 21] if what == "values" else []
     for count in (*rng.integers(300_000, 1 << 30, 3).tolist(), (1 << 30) - 1, 1 << 30, (1 << 31) + 5):
-        for recording in (launched, zeroed, took):
-            recording.clear()
         assert call.takes(count)
-        call([4096], [count], count, 8192, values, moved)
-        size = -(-count * items.item_bytes // 16) * 16
-        buffers = (8192, 1 << 40) if what == "keys" else (1 << 40, (1 << 40) + size)
-        ends = {"keys": (), "values": (1 << 20, 8192, 1 << 21), "numbers": (0, 0, 8192)}[what]
-        assert launched == digit_launches(items, count, (4096, *buffers), 2 << 40, ends)
-        plan = 8 * (order.width * 257 + 1)
-        said = -(-count // digit_shape(items, TUNED_ON).room) * 256 * min(order.width, 2)
-        assert took == [size * (1 if what == "keys" else 2), plan + said * (4 if count < 1 << 30 else 8)]
-        assert zeroed == [(2 << 40, 0, plan, STREAM)]
+        for _ in range(2):  # as the steps are queued one by one, and by a recording
+            for noted in (launched, driver.filled, took):
+                noted.clear()
+            call([4096, 8192, *ends_of_values], [count], count)
+            size = -(-count * items.item_bytes // 16) * 16
+            buffers = (8192, 1 << 40) if what == "keys" else (1 << 40, (1 << 40) + size)
+            ends = {"keys": (), "values": (1 << 20, 8192, 1 << 21), "numbers": (0, 0, 8192)}[what]
+            assert launched == digit_launches(items, count, (4096, *buffers), 2 << 40, ends)
+            plan = 8 * (order.width * 257 + 1)
+            said = -(-count // digit_shape(items, TUNED_ON).room) * 256 * min(order.width, 2)
+            assert took == [size * (1 if what == "keys" else 2), plan + said * (4 if count < 1 << 30 else 8)]
+            assert driver.filled == [(2 << 40, plan, STREAM)]
     by_digits = [name for name in begun if name in ("count_digits", "sort_radix")]
     assert by_digits == ["count_digits", "sort_radix"] * 2  # for fewer items than 2^30 and for more
 
 
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("dtype", ["int8", "int32"])
-def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch, dtype: str, apart: bool) -> None:
+def test_many_runs_are_laid_together_and_sorted(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, dtype: str, apart: bool
+) -> None:
     """Every second one touches the one ahead of it, which may be another allocation: no copy by the driver is made."""
     order, lengths = Order.of(dtype), [500 + number for number in range(900)]
     total, width = sum(lengths), np.dtype(dtype).itemsize
@@ -263,17 +265,111 @@ def test_many_runs_are_laid_together_and_sorted(monkeypatch: pytest.MonkeyPatch,
         return ()
 
     monkeypatch.setattr(prepared, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 30))
-    monkeypatch.setattr(FakeKernels, "ready", lambda self, name, *rest: join if name == "join_runs" else None)
+    monkeypatch.setattr(FakeKernels, "ready", lambda self, name, *rest: Launch(lambda: driver.kernel(join), 1))
     monkeypatch.setattr(many_runs.SortByDigits, "steps", sorted_)
     call = prepared.prepare("merge", order, 900, device=0, limits=TUNED_ON)
     assert call is not None
     assert call.takes(total)
-    call(addresses, lengths, total, 1 << 29, [], 0)
+    call([*addresses, 1 << 29], lengths, total)
     begin = (1 << 30 if width % 2 else 1 << 29) if apart else 4096
     assert told == [((begin, total), (1 << 29, 1 << 30))]
     starts = [begin + width * sum(lengths[:number]) for number in range(0, 900, 2)]
     pairs = [width * (lengths[number] + lengths[number + 1]) for number in range(0, 900, 2)]
     assert laid == (list(zip(starts, addresses[::2], pairs, strict=True)) if apart else [])
+
+
+@pytest.mark.parametrize("operation", ["merge", "sort", "argsort", "is_sorted"])
+def test_recorded_steps_are_those_that_the_addresses_give(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator, operation: str
+) -> None:
+    """Also of runs without items, of values, and at later calls, whose addresses are others."""
+    names: list[tuple[Any, ...]] = []
+
+    def ready(self: Any, *kernel: Any, **more: Any) -> Launch:
+        names.append((self.order, *kernel))
+        found = SimpleNamespace(ptr=len(names))
+        return Launch(lambda: found, 256, 16)
+
+    def take(nbytes: int) -> Any:
+        rooms.append(nbytes)
+        return SimpleNamespace(ptr=(len(rooms) << 40) + start)
+
+    monkeypatch.setattr(FakeKernels, "ready", ready)
+    for module in (prepared, recording):
+        monkeypatch.setattr(module, "scratch", take)
+    for dtype in ("uint8", "int16", "float32", "int64"):
+        number = int(rng.integers(1, 17)) if operation == "merge" else 1
+        row = None if operation in ("argsort", "is_sorted") else [None, 1, 4, 8, 24][int(rng.integers(5))]
+        ready_call = prepared.prepare(operation, Order.of(dtype), number, row, device=0, limits=TUNED_ON)
+        assert ready_call is not None
+        for count in (1, *(1 << rng.integers(0, [13, 18, 26], 3)).tolist()):
+            counts = [int(rng.integers(0, 2)) * count for _ in range(number - 1)] + [count]
+            if not ready_call.takes(sum(counts)):
+                continue
+            addressed = number + (operation != "is_sorted") + (0 if row is None else number + 1)
+            for _ in range(3):
+                addresses, start = (rng.integers(1, 1 << 43, addressed) * 16).tolist(), int(rng.integers(1 << 30)) * 16
+                rooms: list[int] = []
+                ready_call(addresses, counts, sum(counts))
+                if operation == "is_sorted":
+                    addresses.append(driver.launched[-1].words[2])
+                told, taken = driver.told(), rooms
+                assert told
+                rooms = []
+                queue(ready_call._at(addresses, counts, sum(counts), take), STREAM)
+                assert (driver.told(), rooms) == (told, taken)
+
+
+def test_threads_call_at_once(rng: np.random.Generator) -> None:
+    """Also while they record the same counts, and while recordings are dropped."""
+    sort = prepared.prepare("sort", Order.of("int32"), device=0, limits=TUNED_ON)
+    check = prepared.prepare("is_sorted", Order.of("int32"), device=0, limits=TUNED_ON)
+    assert sort is not None
+    assert check is not None
+    inputs = [some(rng, "int32", 100 + number % 70) for number in range(140)]
+    meeting = threading.Barrier(8)
+
+    def work(number: int) -> bool:
+        meeting.wait(20)
+        good = True
+        for turn in range(200):
+            keys = inputs[(number + turn) % 140]
+            out = np.empty_like(keys)
+            sort([keys.ctypes.data, out.ctypes.data], [len(keys)], len(keys))
+            good &= bool((out == np.sort(keys)).all()) and check([out.ctypes.data], [len(keys)], len(keys))
+        return good
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_recordings_are_bounded(driver: FakeDriver) -> None:
+    ready = prepared.prepare("is_sorted", Order.of("int32"), device=0, limits=TUNED_ON)
+    assert ready is not None
+    keys = np.arange(300, dtype=np.int32)
+    for count in range(2, 300):
+        for _ in range(2):
+            assert ready([keys.ctypes.data], [count], count)
+        assert len(ready._recordings) <= prepared._MOST_RECORDINGS
+
+
+def test_no_answer_is_waited_for_while_a_graph_is_captured(
+    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator
+) -> None:
+    ready = prepared.prepare("is_sorted", Order.of("int32"), device=0, limits=TUNED_ON)
+    assert ready is not None
+    keys = some(rng, "int32", 3000)
+    for _ in range(3):
+        driver.captured = set()
+        monkeypatch.setattr(streams.cupy.cuda.runtime, "streamIsCapturing", lambda stream: False)
+        assert not ready([keys.ctypes.data], [3000], 3000)
+        driver.captured = {STREAM}
+        monkeypatch.setattr(streams.cupy.cuda.runtime, "streamIsCapturing", lambda stream: True)
+        launched = len(driver.launched)
+        with pytest.raises(UsageError, match="is_sorted waits for its answer"):
+            ready([keys.ctypes.data], [3000], 3000)
+        assert len(driver.launched) == launched
+    assert driver.waited == [STREAM, STREAM]  # the first call waits by CuPy
 
 
 def test_every_driver_takes_the_arguments_of_joins() -> None:

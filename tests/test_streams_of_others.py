@@ -16,7 +16,7 @@ pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 import gpumerge_cli
 from gpumerge_cli.arrays import device, prepared_calls
-from gpumerge_cli.backends.gpu import streams
+from gpumerge_cli.backends.gpu import backend, streams  # noqa: F401 - the backend holds CuPy itself, as it is loaded here
 from gpumerge_cli.errors import DeviceError, UsageError
 from tests.calls_of_streams import ON_A_STREAM
 from tests.fake_kernels import driver_error

@@ -59,7 +59,7 @@ def main() -> None:
             lambda a=a: gpumerge_cli.is_sorted(a),  # type: ignore[misc]
             lambda keys=keys: cupy.sort(keys),  # type: ignore[misc]
         )
-        print(f"| 2^{power} | " + " | ".join(f"{host_time(call):.0f}" for call in calls) + " |", flush=True)
+        print(f"| 2^{power} | " + " | ".join(f"{host_time(call):.1f}" for call in calls) + " |", flush=True)
 
 
 if __name__ == "__main__":

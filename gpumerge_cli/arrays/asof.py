@@ -93,7 +93,7 @@ def asof_join(
     call = Call.of(given, options)  # messages about dtypes come ahead of those about distances
     limit = limit_of(tolerance, call.keys.dtype, direction)
     request = AsofRequest(direction, limit, groups, check)
-    return run_call(given, options, lambda on: on.asof_join(request), usual=None)
+    return run_call(given, options, lambda on: on.asof_join(request))
 
 
 def _groups(by: Any, sides: Sequence[Any]) -> tuple[Any, Any]:

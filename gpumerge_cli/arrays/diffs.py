@@ -80,4 +80,4 @@ def diff(
         if array.dtype.names:
             raise UsageError("diff takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
     options = CallOptions(values, descending=descending, threads=threads, check=check, text=text)
-    return ArrayDiff(*run_call(given, options, lambda on: on.diff(multi=multi), usual=None))
+    return ArrayDiff(*run_call(given, options, lambda on: on.diff(multi=multi)))

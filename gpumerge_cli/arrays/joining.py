@@ -97,4 +97,4 @@ def join(
         if array.dtype.names:
             raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
     options = CallOptions(descending=descending, threads=threads, check=check, text=text)
-    return run_call(given, options, lambda on: on.join(how), usual=None)
+    return run_call(given, options, lambda on: on.join(how))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import Tuning, launch_request, wants_counts
 from gpumerge_cli.arrays.prepared_calls import run_prepared
-from gpumerge_cli.arrays.run import run_call
+from gpumerge_cli.arrays.run import prepared_result, run_call
 from gpumerge_cli.arrays.signatures import as_merge
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
@@ -103,11 +103,19 @@ def merge(
     """
     if not arrays:
         raise UsageError("no arrays to merge", way_out="give at least one")
-    request = launch_request(tuning) if tuning else _USUAL
+    counts = counts is not False and wants_counts(counts, out=out)
+    request = _USUAL
+    if tuning:
+        request = launch_request(tuning)
+    else:
+        found = prepared_result(
+            _MERGE_PREPARED, arrays, values, key, descending, out, backend, threads, check, text, counts
+        )
+        if found is not None:
+            return found
     return run_call(
         arrays,
         CallOptions(values, key, descending, out, backend, device, threads, check, text=text),
         lambda on: on.merge(request),
-        usual=_MERGE_PREPARED if not tuning else None,
-        counts=wants_counts(counts, out=out),
+        counts=counts,
     )

@@ -26,7 +26,6 @@ Usual = Callable[[Sequence[Any], bool, Any, Any], Any]
 
 _MOST_KINDS = 1024
 _INDICES = np.dtype(np.int64)
-_NOWHERE: list[int] = []
 _ready: dict[CallKind, Any] = {}
 
 
@@ -75,36 +74,44 @@ def run_prepared(
     prepared = _ready.get(kind_of(operation, arrays, descending, values, device))
     if prepared is None:
         return None
+    direct = prepared.direct
+    if direct is not None:
+        try:
+            found = direct.run(arrays, values, out)
+        except Exception as error:
+            prepared.report(error)
+            raise
+        if found is not None:
+            return found
     dtype = arrays[0].dtype
-    sources = _sources(arrays, dtype, device)
-    if sources is None or not prepared.takes(sources[2]):
+    sources = _sources(arrays if out is None else (*arrays, out), dtype, device)
+    if sources is None:
         return None
     addresses, counts, total = sources
-    places = _NOWHERE if values is None else _places(values, counts, device, prepared.unit)
-    if places is None:
+    if out is not None:
+        room = counts.pop()
+        total -= room
+        if room != total or _touches(addresses, counts, total, dtype.itemsize):
+            return None
+    if not prepared.takes(total):
         return None
-    if operation == "is_sorted":
-        return prepared(addresses, counts, total, 0, places, 0)
-    if out is None:
-        kind = _INDICES if operation == "argsort" else dtype
+    places = None if values is None else _places(values, counts, device, prepared.unit)
+    if values is not None and (places is None or (out is not None and _overlaps(addresses[-1], out.nbytes, values))):
+        return None
+    kind = {"argsort": _INDICES, "is_sorted": None}.get(operation, dtype)
+    if direct is None:
+        prepared.describe(arrays, values, device, kind)
+    if out is None and kind is not None:
         memory = prepared.room(total * kind.itemsize)
-        out, at = ndarray((total,), kind, memory), memory.ptr
-    else:
-        found = _sources((out,), dtype, device) if type(out) is ndarray else None
-        if found is None or found[2] != total:
-            return None
-        at = found[0][0]
-        if _touches(at, total * dtype.itemsize, addresses, counts, dtype.itemsize):
-            return None
-        if values is not None and _overlaps(at, out.nbytes, values):
-            return None
-    if values is None:
-        prepared(addresses, counts, total, at, places, 0)
-        return out
+        out = ndarray((total,), kind, memory)
+        addresses.append(memory.ptr)
+    if places is None:
+        answer = prepared(addresses, counts, total)
+        return answer if out is None else out
     one = values[0]
     kind, shape = one.dtype, (total,) if one.ndim == 1 else (total, *one.shape[1:])
     memory = prepared.room(prod(shape) * kind.itemsize)
-    prepared(addresses, counts, total, at, places, memory.ptr)
+    prepared([*addresses, *places, memory.ptr], counts, total)
     return out, ndarray(shape, kind, memory)
 
 
@@ -210,10 +217,14 @@ def _places(values: Sequence[Any], counts: Sequence[int], device: int, unit: int
     return places
 
 
-def _touches(at: int, nbytes: int, addresses: list[int], counts: list[int], width: int) -> bool:
-    """Whether any run of items of `width` bytes shares a byte with the memory at an address."""
-    end, runs = at + nbytes, zip(addresses, counts, strict=True)
-    return any(address < end and at < address + count * width and count > 0 for address, count in runs)
+def _touches(addresses: list[int], counts: list[int], total: int, width: int) -> bool:
+    """Whether any run of items of `width` bytes shares a byte with `total` items at the last address."""
+    at = addresses[-1]
+    end = at + total * width
+    for address, count in zip(addresses, counts, strict=False):
+        if address < end and at < address + count * width and count > 0:
+            return True
+    return False
 
 
 def _overlaps(at: int, nbytes: int, arrays: Sequence[Any]) -> bool:

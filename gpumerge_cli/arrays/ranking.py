@@ -16,7 +16,7 @@ from gpumerge_cli.arrays.host_ranks import as_listed
 from gpumerge_cli.arrays.interchange import as_array, check_listed, is_one_array, is_table, lies_on_gpu, name_of
 from gpumerge_cli.arrays.options import short_repr
 from gpumerge_cli.arrays.prepared_calls import run_prepared_ranks
-from gpumerge_cli.arrays.run import run_call
+from gpumerge_cli.arrays.run import prepared_result, run_call
 from gpumerge_cli.arrays.searching import Side
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
@@ -77,7 +77,7 @@ def rank(
     memory, if the search meets the disorder. DeviceError: an unavailable GPU.
     """
     options = CallOptions(key=key, descending=descending, check=check, text=text)
-    return run_call(_listed(arrays), options, lambda on: on.co_ranks(_ranks_within(at, on.call.total)), usual=None)
+    return run_call(_listed(arrays), options, lambda on: on.co_ranks(_ranks_within(at, on.call.total)))
 
 
 @overload
@@ -124,8 +124,7 @@ def rank_of(
     UsageError: arrays or items that do not match. InputError: a text that its kind cannot read. DisorderError: `check`
     found an array out of order. DeviceError: an unavailable GPU.
     """
-    options = CallOptions(key=key, descending=descending, check=check, text=text)
-
+    listed = _listed(arrays)
     known_side = isinstance(side, str) and side in ("left", "right")
 
     def found(on: HostCall | DeviceCall) -> Any:
@@ -134,8 +133,12 @@ def rank_of(
         known = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
         return on.ranks_of(known, side)
 
-    usual = partial(run_prepared_ranks, items, side == "right") if known_side else None
-    return run_call(_listed(arrays), options, found, usual=usual)
+    if known_side:
+        usual = partial(run_prepared_ranks, items, side == "right")
+        ranks = prepared_result(usual, listed, None, key, descending, check=check, text=text)
+        if ranks is not None:
+            return ranks
+    return run_call(listed, CallOptions(key=key, descending=descending, check=check, text=text), found)
 
 
 def _listed(arrays: Sequence[Any]) -> list[Any]:

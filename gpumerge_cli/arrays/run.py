@@ -18,33 +18,53 @@ if TYPE_CHECKING:
     from gpumerge_cli.order.equals import Kept
 
 
+def prepared_result(
+    usual: Usual,
+    arrays: Sequence[Any],
+    values: Any = None,
+    key: Any = None,
+    descending: bool = False,
+    out: Any = None,
+    backend: str = "auto",
+    threads: int | None = None,
+    check: bool = False,
+    text: Any = None,
+    counts: bool = False,
+    keep: Kept = "first",
+) -> Any:
+    """The result of a call that a prepared call carries out; None for all others, which run_call checks.
+
+    usual: tries prepared calls, if nothing but these options changes the operation. For the options see CallOptions.
+    """
+    if key is not None or text is not None or threads is not None or check is not False:
+        return None
+    if backend not in ("auto", "gpu"):
+        return None
+    if descending is not False and descending is not True:
+        descending = flag("descending", descending)
+    found = usual(arrays, descending, out, values)
+    return found if found is None or not counts else counted(found, None, 1, keep, moved=values is not None)
+
+
 def run_call(
     arrays: Sequence[Any],
     options: CallOptions,
     work: Callable[[HostCall | DeviceCall], Any],
     *,
-    usual: Usual | None,
     counts: bool = False,
     keep: Kept = "first",
     equals: Equals = Equals.ALL,
 ) -> Any:
     """The result of a call, as users get it: the keys, (keys, values), or an answer; counts come last.
 
-    work: carries it out. usual: tries prepared calls, if nothing but `options` changes the operation. counts: see
-    wants_counts. keep: see counted. equals: the items of the result. Errors: see merge.
+    work: carries it out. counts: see wants_counts. keep: see counted. equals: the items of the result. Errors: see
+    merge.
     """
-    values, key, descending, out, backend, _, threads, check, _, text = options
-    if descending is not False:
-        descending = flag("descending", descending)
-        options = options._replace(descending=descending)
-    plain = key is None and text is None and threads is None and check is False
-    if usual is not None and plain and backend in ("auto", "gpu"):
-        found = usual(arrays, descending, out, values)
-        if found is not None:
-            return counted(found, None, 1, keep, moved=values is not None) if counts else found
+    if options.descending is not False:
+        options = options._replace(descending=flag("descending", options.descending))
     call = Call.of(arrays, options, equals)
     on = device_call(call) if call.on_device else HostCall(call)
     if call.options.check and (disorder := on.first_disorder()) is not None:
         raise call.disorder(*disorder)
     found = work(on)
-    return counted(found, call.keys, call.threads, keep, moved=values is not None) if counts else found
+    return counted(found, call.keys, call.threads, keep, moved=options.values is not None) if counts else found

@@ -89,7 +89,7 @@ def topk(
     n = _count(n)
     rows = None if values is None else (values,)
     options = CallOptions(rows, key, descending, threads=threads, listed=False, text=text)
-    return run_call((array,), options, lambda on: on.topk(n), usual=None)
+    return run_call((array,), options, lambda on: on.topk(n))
 
 
 @overload
@@ -126,7 +126,7 @@ def argtopk(
     """
     n = _count(n)
     options = CallOptions(key=key, descending=descending, threads=threads, text=text)
-    return run_call((array,), options, lambda on: on.argtopk(n), usual=None)
+    return run_call((array,), options, lambda on: on.argtopk(n))
 
 
 def _count(n: Any) -> int:

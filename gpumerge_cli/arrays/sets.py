@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import flag, wants_counts
 from gpumerge_cli.arrays.prepared_calls import run_prepared_set
-from gpumerge_cli.arrays.run import run_call
+from gpumerge_cli.arrays.run import prepared_result, run_call
 from gpumerge_cli.arrays.signatures import SetFunction, as_set
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
@@ -41,12 +41,16 @@ def _set_of(equals: Equals) -> Callable[[Callable[[], None]], SetFunction]:
             if not arrays:
                 raise UsageError(f"no arrays for {equals.name_of_set}", way_out="give at least one")
             wanted = Equals.of_sets(equals.name_of_set, distinct=flag("distinct", distinct))
+            counts = wants_counts(counts, distinct=distinct, out=out)
+            usual = partial(run_prepared_set, wanted)
+            found = prepared_result(usual, arrays, values, key, descending, out, backend, threads, check, text, counts)
+            if found is not None:
+                return found
             return run_call(
                 arrays,
                 CallOptions(values, key, descending, out, backend, device, threads, check, text=text),
                 lambda on: on.combine(wanted),
-                usual=partial(run_prepared_set, wanted),
-                counts=wants_counts(counts, distinct=distinct, out=out),
+                counts=counts,
                 equals=wanted,
             )
 

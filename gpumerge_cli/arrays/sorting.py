@@ -10,7 +10,7 @@ from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.multi_gpu import in_shares, sort_on_gpus
 from gpumerge_cli.arrays.options import wants_counts
 from gpumerge_cli.arrays.prepared_calls import run_prepared
-from gpumerge_cli.arrays.run import run_call
+from gpumerge_cli.arrays.run import prepared_result, run_call
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.arrays.sort_signatures import as_sort
 from gpumerge_cli.engine.job import BackendChoice
@@ -93,9 +93,16 @@ def sort(
     read. DeviceError: an unavailable GPU.
     """
     shares = in_shares(array)
-    with_counts = wants_counts(counts, out=out, devices=devices, shares=shares)
+    if counts is not False:
+        counts = wants_counts(counts, out=out, devices=devices, shares=shares)
     request = _request(algorithm, kernel)
     rows = None if values is None else (values,)
+    if request is _USUAL and devices is None and not shares:
+        found = prepared_result(
+            _SORT_PREPARED, (array,), rows, key, descending, out, backend, threads, False, text, counts
+        )
+        if found is not None:
+            return found
     options = CallOptions(rows, key, descending, out, backend, device, threads, listed=False, text=text)
     if devices is not None or shares:
         if text is not None:
@@ -103,13 +110,7 @@ def sort(
         if values is not None or backend == "cpu":
             raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
         return sort_on_gpus(array, devices, request, options)
-    return run_call(
-        (array,),
-        options,
-        lambda on: on.sort(request),
-        usual=_SORT_PREPARED if request is _USUAL else None,
-        counts=with_counts,
-    )
+    return run_call((array,), options, lambda on: on.sort(request), counts=counts)
 
 
 @overload
@@ -153,12 +154,12 @@ def argsort(
     read. DeviceError: an unavailable GPU.
     """
     request = _request(algorithm, kernel)
-    return run_call(
-        (array,),
-        CallOptions(None, key, descending, None, backend, device, threads, text=text),
-        lambda on: on.argsort(request),
-        usual=_ARGSORT_PREPARED if request is _USUAL else None,
-    )
+    if request is _USUAL:
+        found = prepared_result(_ARGSORT_PREPARED, (array,), None, key, descending, None, backend, threads, False, text)
+        if found is not None:
+            return found
+    options = CallOptions(None, key, descending, None, backend, device, threads, text=text)
+    return run_call((array,), options, lambda on: on.argsort(request))
 
 
 def is_sorted(
@@ -184,8 +185,10 @@ def is_sorted(
     UsageError: an array that has no order, nulls, a masked array. InputError: a text that its kind cannot read.
     DeviceError: an unavailable GPU.
     """
-    options = CallOptions(None, key, descending, text=text)
-    return bool(run_call((array,), options, lambda on: on.is_sorted(), usual=_IS_SORTED_PREPARED))
+    found = prepared_result(_IS_SORTED_PREPARED, (array,), None, key, descending, text=text)
+    if found is None:
+        found = run_call((array,), CallOptions(None, key, descending, text=text), lambda on: on.is_sorted())
+    return bool(found)
 
 
 def _request(algorithm: Algorithm | Literal["auto"], kernel: KernelChoice) -> SortRequest:

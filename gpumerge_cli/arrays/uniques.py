@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.options import flag
 from gpumerge_cli.arrays.prepared_calls import run_prepared
-from gpumerge_cli.arrays.run import run_call
+from gpumerge_cli.arrays.run import prepared_result, run_call
 from gpumerge_cli.arrays.signatures import Indices, K, No, Yes
 from gpumerge_cli.engine.job import BackendChoice
 from gpumerge_cli.errors import UsageError
@@ -94,7 +94,11 @@ def unique(
         raise UsageError(f"keep: invalid value {quoted_value(str(keep))}", way_out='use "first" or "last"')
     counts = flag("counts", counts)
     rows = None if values is None else (values,)
-    options = CallOptions(rows, key, descending, None, backend, device, threads, listed=False, text=text)
-    found = run_call((array,), options, lambda on: on.sort(_SORT), usual=_SORT_PREPARED, counts=True, keep=keep)
+    found = prepared_result(
+        _SORT_PREPARED, (array,), rows, key, descending, None, backend, threads, False, text, counts=True, keep=keep
+    )
+    if found is None:
+        options = CallOptions(rows, key, descending, None, backend, device, threads, listed=False, text=text)
+        found = run_call((array,), options, lambda on: on.sort(_SORT), counts=True, keep=keep)
     found = found if counts else found[:-1]
     return found if len(found) > 1 else found[0]

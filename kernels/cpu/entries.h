@@ -1,7 +1,7 @@
 /* Every entry of the CPU's library, declared once. Python's signatures are made from this file (native/library.py),
  * so it keeps to a few forms: enumerations of integers, structures of int64_t and pointers, functions of these.
  *
- * Addresses lie in the host's memory. Sizes and positions are in bytes, unless they say items, and positions count from 0.
+ * Addresses lie in the host's memory, except those of launches on a GPU. Sizes and positions are in bytes, unless they say items, and positions count from 0.
  * Functions that can fail return a Status and fill a Failure, and leave no memory behind. Only functions that take a
  * Workspace, a Join, Heads, a Sieve, a Seen, a Gate or a mapping keep state. One thread at a time may use one of the first five, any
  * number the others.
@@ -620,6 +620,69 @@ int64_t gm_select(const struct OrderSpec* order, const unsigned char* items, int
 int64_t gm_asof(const struct OrderSpec* order, const struct ArrayAsofSpec* spec, int64_t* indices, int64_t threads);
 /* The first index whose item goes before the one ahead of it, or -1. strict: or equals it. */
 int64_t gm_first_disorder(const struct OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict);
+
+/* Launches on a GPU. Kernels, streams and what they work on are the driver's: their addresses are in the device's memory.
+ *
+ * The addresses of the driver's functions: cuLaunchKernel, cuLaunchKernelEx, cuMemsetD8Async, cuMemcpyAsync,
+ * cuStreamIsCapturing and cuStreamSynchronize. */
+struct GpuDriver {
+    const void *launch, *launch_dependent, *fill, *copy, *is_captured, *wait;
+};
+enum GpuStepKind { GPU_LAUNCH = 0, GPU_DEPENDENT_LAUNCH = 1, GPU_ZEROS = 2, GPU_COPY = 3 };
+enum GpuLimits { GPU_MOST_WORDS = 512 };     /* arguments of a kernel that every driver takes */
+enum GpuStatus { GPU_CAPTURED = 1000000 };  /* beyond the driver's own: a graph captures the stream */
+/* A step of a program. kind: a GpuStepKind; a dependent launch may begin before the previous kernel ends. kernel: a CUfunction.
+ * size: the blocks of a launch, else bytes. threads: of a block. shared: bytes of dynamic shared memory. words: the number of
+ * arguments, which are 64-bit words: those of the kernel; the address to fill; the addresses to copy from and to. places: the
+ * number of words that an address is added to. Behind it are a pair for each place, the number of the word and that of the
+ * address, and then the words. */
+struct GpuStep {
+    int64_t kind, kernel, size, threads, shared, words, places;
+};
+/* The beginning of a program, whose steps follow. */
+struct GpuProgram {
+    const struct GpuDriver* driver;
+    int64_t steps;
+};
+/* Queues the steps of a program, which begins with a GpuProgram, on a stream of the current context. addresses: the stream, then
+ * those that the places add. The status of the driver, whose 0 is success; after another one no further step is queued. */
+int64_t gm_gpu_queue(const int64_t* program, const int64_t* addresses);
+/* The same, and waits for the stream. GPU_CAPTURED, and nothing is queued, if a graph captures the stream. */
+int64_t gm_gpu_answer(const int64_t* program, const int64_t* addresses);
+
+/* Calls on arrays of CuPy. Objects of Python are pointers here, and its lock is held.
+ *
+ * The addresses of functions of Python's stable interface: PyObject_GetAttr, PyObject_Type, PyLong_AsLongLong,
+ * PyLong_FromLongLong, PySequence_GetItem, PyTuple_Size, PyTuple_GetItem, PyTuple_Pack, PyObject_CallFunctionObjArgs, Py_IncRef,
+ * Py_DecRef, PyErr_Occurred, PyErr_Clear, PyEval_SaveThread and PyEval_RestoreThread. */
+struct PythonApi {
+    const void *attribute, *type, *integer, *from_integer, *item, *tuple_size, *tuple_item, *pair, *call, *keep, *drop, *error,
+        *clear, *release, *acquire;
+};
+enum GpuCallLimits { GPU_MOST_RUNS = 16, GPU_MOST_ROOMS = 4, GPU_ROW_WORDS = 7 };
+/* The calls of a kind on one device, of `runs` runs. All objects outlive it: the class of arrays, the dtypes of keys and values,
+ * None, the names of attributes; functions that make a result and its values of so many items, that give memory of so many bytes,
+ * and that give the current stream. `result` is None for calls that wait for an answer in place of a result. width, value_width: the bytes of a key and of a value; value_unit: what the addresses of
+ * values are multiples of.
+ * table: for each recording that a call may use GPU_ROW_WORDS words: an object that keeps the program, the program, the number of
+ * memories that it needs, their bytes; then the counts of the runs. A program takes the addresses of the runs, of the output, of
+ * the values, of their output, and of the memories. */
+struct ArrayCall {
+    const void *array_class, *dtype, *value_dtype, *none, *dtype_name, *strides_name, *size_name, *data_name, *address_name,
+        *device_name, *result, *value_result, *scratch, *stream;
+    int64_t runs, device, width, value_width, value_unit, rows;
+    const int64_t* table;
+};
+/* Says which functions to call. The structure must stay. */
+void gm_py_open(const struct PythonApi* api);
+/* Carries out a call: checks its arrays, makes its results, and queues the steps on the current stream. It is a method of Python,
+ * of METH_FASTCALL. self: the address of an ArrayCall, as an int. arguments: the arrays, a sequence; their values, or None; the
+ * array for the keys, or None, or for an answer its address in pinned memory, as an int. The result: an array, or a tuple of keys
+ * and values; for an answer that is there, the sequence of arrays. None if an array is not a contiguous aligned one of the kind on
+ * the device, if they do not match, if out overlaps another one, if no recording has their counts, if a graph captures the stream
+ * that is to be waited for, or if the driver refuses a step: then nothing is lost by another way to do it. Null, with an error, if
+ * a function raised it. */
+void* gm_py_call(void* self, void* const* arguments, int64_t count);
 
 /* Numbers that order texts: ranks[i], unsigned, is less than ranks[j] if the key of text i goes before that of text j, and equal
  * if the keys are equal. order: of LINES, stable. texts: `width` bytes each, 1 or more, without the NUL bytes at their ends; 64

@@ -12,7 +12,7 @@ from tests import needs
 
 pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
+from gpumerge_cli.backends.gpu.launching import copy, zeros
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.sort_policy import (
     RANKS,
@@ -75,7 +75,7 @@ class Model:
             elif do is not zeros:
                 do(size, 0, words, dependent)
 
-    def ready(self, name: str, threads: int, macros: Any, shared: int = 0, *, file: str = "") -> Launch:
+    def ready(self, name: str, threads: int, macros: Any, shared: int = 0, *, file: str = "") -> Any:
         launch = getattr(self, name)
 
         def queue(blocks: int, stream: int, given: Any, dependent: bool) -> None:

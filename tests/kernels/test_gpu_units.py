@@ -34,6 +34,7 @@ from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
+from tests.fake_driver import put_driver
 
 ORDERS = [
     Order.of("int32"), Order.of("uint8"), Order.of("float64", descending=True), Order.records(12, 0, 8),
@@ -58,12 +59,7 @@ class Compiled:
         monkeypatch.setattr(
             module, "begin_compiling", lambda file, options, capability: self.begun.add((file, options))
         )
-        for queue in ("_launch_kernel", "launch_dependent"):
-            monkeypatch.setattr(launching, queue, lambda *arguments: None)
-        runtime = SimpleNamespace(
-            memsetAsync=lambda *words: None, memcpyAsync=lambda *words: None, memcpyDeviceToDevice=3
-        )
-        monkeypatch.setattr(launching, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+        put_driver(monkeypatch)
         monkeypatch.setattr(checking, "current_stream", lambda: 0)
         for cache in (merging.merge_of, many_runs.merge_of_many, sorting.sort_of):
             cache.cache_clear()

@@ -14,10 +14,12 @@ pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.gpu import checking, walks
 from gpumerge_cli.backends.gpu.folding import Folds
+from gpumerge_cli.backends.gpu.launching import Launch
 from gpumerge_cli.backends.gpu.policy import item_bytes, partition_stretch
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.order.equals import CONTINUED, FOLLOWED, SINGLE, Equals
 from gpumerge_cli.order.kinds import Order
+from tests.fake_driver import FakeDriver, put_driver
 from tests.fake_kernels import STREAM, memory, put_on_host
 
 ORDERS = [Order.of("int32"), Order.records(12, 2, 6), Order.lines(), Order.records(100, 0, 10)]
@@ -28,24 +30,23 @@ class Launches:
 
     limits = TUNED_ON
 
-    def __init__(self, order: Order, kept: list[int]) -> None:
-        self.order, self.kept = order, kept
+    def __init__(self, driver: FakeDriver, order: Order, kept: list[int]) -> None:
+        self._driver, self.order, self.kept = driver, order, kept
         self.told: list[tuple[str, int, list[int]]] = []
 
-    def ready(self, name: str, threads: int, macros: Any, shared: int = 0) -> Any:
+    def ready(self, name: str, threads: int, macros: Any, shared: int = 0) -> Launch:
         def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
             assert stream == STREAM
             self.told.append((name, blocks, given))
             if name == "walk":
                 memory(given[9], 8).view(np.int64)[0] = self.kept.pop(0)
 
-        return launch
+        return Launch(lambda: self._driver.kernel(launch), threads, shared)
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=Order.describe)
 def test_walks_are_told_of_runs_and_their_text(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_on_host(monkeypatch)
-    kernels = Launches(order, [70_000, 20_000])
+    kernels = Launches(put_on_host(monkeypatch), order, [70_000, 20_000])
     fold = Folds(kernels).of(Equals.UNION, 3)  # type: ignore[arg-type]
     runs, text = [(1 << 12, 50_000), (1 << 32, 40_000), (1 << 33, 30_000)], (1 << 40, 1 << 41)
     out, scratch = 1 << 42, 1 << 43
@@ -104,6 +105,7 @@ def test_equals_are_counted(
     )  # fmt: skip
     monkeypatch.setattr(checking, "cupy", cupy)
     monkeypatch.setattr(checking, "current_stream", lambda: STREAM)
+    driver = put_driver(monkeypatch)
     groups = np.cumsum(rng.integers(0, 2, count)) if count else np.arange(0)
 
     class Marks:
@@ -111,7 +113,7 @@ def test_equals_are_counted(
 
         limits = TUNED_ON
 
-        def ready(self, name: str, threads: int, *, file: str) -> Any:
+        def ready(self, name: str, threads: int, *, file: str) -> Launch:
             def launch(blocks: int, stream: int, given: list[int], dependent: bool) -> None:
                 address, items, rule, keeps, text, starts = given
                 assert (name, file, address, items, text, starts) == (
@@ -122,7 +124,7 @@ def test_equals_are_counted(
                 behind = np.concatenate([same, [bool(rule & FOLLOWED)]])
                 memory(keeps, items)[:] = rule // SINGLE >> (ahead + 2 * behind) & 1
 
-            return launch
+            return Launch(lambda: driver.kernel(launch), threads)
 
     kernels = Marks()
     kernels.order = order  # type: ignore[attr-defined]

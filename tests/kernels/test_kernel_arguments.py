@@ -18,7 +18,7 @@ from gpumerge_cli.backends.gpu import module
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.columns import Columns
 from gpumerge_cli.backends.gpu.grouping import Grouping
-from gpumerge_cli.backends.gpu.launching import Launch, Step, copy, zeros
+from gpumerge_cli.backends.gpu.launching import Step, copy, zeros
 from gpumerge_cli.backends.gpu.many_runs import MergeOfMany
 from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.policy import for_columns, resolve
@@ -138,7 +138,7 @@ def test_arguments_are_those_that_kernels_declare(operations: Any, monkeypatch: 
         pytest.skip(needs.nvrtc(error))
     given: dict[Unit, dict[str, int]] = {}
 
-    def launch(find: Any, threads: int, shared: int) -> Launch:
+    def launch(find: Any, threads: int, shared: int) -> Any:
         _, file, name, macros, _ = find.args
 
         def queue(blocks: int, stream: int, words: Any, dependent: bool) -> None:
@@ -148,7 +148,7 @@ def test_arguments_are_those_that_kernels_declare(operations: Any, monkeypatch: 
         return queue
 
     monkeypatch.setattr(module, "begin_compiling", lambda *unit: None)
-    monkeypatch.setattr(module, "launch", launch)
+    monkeypatch.setattr(module, "Launch", launch)
     for steps in operations():
         for do, size, words, dependent in steps:
             if do not in (zeros, copy):

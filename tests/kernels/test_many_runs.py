@@ -16,7 +16,7 @@ pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
 from gpumerge_cli.backends.base import PieceSizes
 from gpumerge_cli.backends.gpu import joining
-from gpumerge_cli.backends.gpu.launching import Launch, copy, zeros
+from gpumerge_cli.backends.gpu.launching import copy, zeros
 from gpumerge_cli.backends.gpu.many_runs import (
     MergeOfMany,
     _costs,
@@ -163,7 +163,7 @@ class Memory:
         assert not any(source < at + count * width < end for at, count in self.allocations), "cudaErrorInvalidValue"
         self.at((to, nbytes // width))[:] = self.at((source, nbytes // width))
 
-    def ready(self, name: str, threads: int, macros: Any = (), shared: int = 0, *, file: str = "") -> Launch:
+    def ready(self, name: str, threads: int, macros: Any = (), shared: int = 0, *, file: str = "") -> Any:
         launch = getattr(self, name)
 
         def queue(blocks: int, stream: int, given: Any, dependent: bool) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpumerge_cli.backends.gpu.buffers import DeviceBuffer
 from gpumerge_cli.backends.gpu.cccl import CcclAlgorithm, installed
-from gpumerge_cli.backends.gpu.launching import copy
+from gpumerge_cli.backends.gpu.launching import copy, queue
 from gpumerge_cli.backends.gpu.tree import Run, merge_runs
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.order.equals import Equals
@@ -96,7 +96,7 @@ class MergedKeys(_Cccl):
 
 
 def _copy(ends: tuple[int, int], nbytes: int, stream: int) -> None:
-    copy(nbytes, stream, ends, False)
+    queue([(copy, nbytes, ends, False)], stream)
 
 
 class SetOfKeys(_Cccl):

@@ -4,8 +4,8 @@ An operation decides its steps once, from addresses and counts (see merging, man
 walks): which kernels, how many blocks, which arguments, how much memory. Whoever queues the work, compiles its kernels
 ahead or tests it walks these steps.
 
-CuPy's own way to launch a kernel converts each argument by itself. Here all arguments lie in one buffer, as the driver
-takes them, and a launch fills it in.
+The library queues steps: see gm_gpu_queue in kernels/cpu/entries.h. It takes them packed as a program, in which all
+arguments lie as the driver takes them.
 """
 
 from __future__ import annotations
@@ -13,93 +13,101 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import cupy
 
-from gpumerge_cli.backends.gpu.dependent import DependentLaunch, dependent_launch, launch_dependent
+from gpumerge_cli.backends.gpu.driver import driver_functions, settled
 from gpumerge_cli.backends.gpu.streams import check_waiting, current_stream
+from gpumerge_cli.native.library import library
 
-_launch_kernel = cupy.cuda.driver.launchKernel
-_WORD = 8
-# cuLaunchKernel's parameter `extra` for a buffer that holds all arguments: CU_LAUNCH_PARAM_BUFFER_POINTER and its
-# address, CU_LAUNCH_PARAM_BUFFER_SIZE and the address of its size, CU_LAUNCH_PARAM_END.
-_POINTER, _SIZE, _END = 1, 2, 0
-_EXTRA = 5
+_KERNEL, _DEPENDENT, _ZEROS, _COPY = range(4)
+"""GpuStepKind of entries.h."""
+ADDRESS_BITS = 48
+"""In recorded steps, addresses are numbers of addresses above so many bits, and bytes behind the address below."""
 
 Allocate = Callable[[int], Any]
 """Gives memory of so many bytes at address `ptr`, which lasts while something refers to it: see streams.scratch."""
-Launch = Callable[[int, int, Sequence[int], bool], None]
-"""Queues a launch of a kernel, a fill or a copy on a stream of the current device: see Step. It takes blocks or bytes,
-the stream, arguments, and whether it is dependent: it may begin before the previous step ends (see dependent.py)."""
-Step = tuple[Launch, int, Sequence[int], bool]
-"""A step of work on a stream: its launch, its blocks or bytes, its arguments, and whether it is a dependent launch.
-The generator of steps keeps their memory, so steps are queued one by one."""
+Step = tuple["Launch", int, Sequence[int], bool]
+"""A step of work on a stream: its launch, its blocks or bytes, its arguments, and whether it is a dependent launch,
+which may begin before the previous step ends; the kernel decides what must wait (see beside.cuh). The generator of
+steps keeps their memory, so steps are queued one by one."""
 ArraySteps = Callable[[list[int], list[int], int, int, list[int], int, Allocate], Iterable[Step]]
 """The steps of a call on arrays. It takes the addresses of its runs, their counts and the sum of these; the address
 that the keys go to, or the indices of an argsort; the addresses of the rows of values, and the one that they go to, 0
 if there are none; and memory. No class holds them, because making one costs each call time."""
 
 
-def queue(steps: Iterable[Step], stream: int) -> None:
-    """Queue work on a stream of the current device."""
-    for do, size, words, dependent in steps:
-        do(size, stream, words, dependent)
-
-
-def zeros(nbytes: int, stream: int, words: Sequence[int], dependent: bool) -> None:
-    """Fill memory with zeros. words: its address."""
-    cupy.cuda.runtime.memsetAsync(words[0], 0, nbytes, stream)
-
-
-def copy(nbytes: int, stream: int, words: Sequence[int], dependent: bool) -> None:
-    """Copy between addresses of the device. words: the source and the target."""
-    cupy.cuda.runtime.memcpyAsync(words[1], words[0], nbytes, cupy.cuda.runtime.memcpyDeviceToDevice, stream)
-
-
-def launch(find: Callable[[], Any], threads: int, shared: int = 0) -> Launch:
-    """Launches of a kernel. Its arguments are 64-bit words; a struct of words is as many arguments.
+class Launch:
+    """Launches of a kernel on the current device. Its arguments are 64-bit words; a struct of words is as many.
 
     find: gives the kernel, as CuPy has it, at the first launch; until then it may be compiled beside others. threads:
-    of a block. shared: bytes of dynamic shared memory. All launches have as many arguments as the first one.
+    of a block. shared: bytes of dynamic shared memory.
     """
-    found: list[Any] = []
-    pack: Callable[..., None]
-    words = pointer = 0
-    spare: list[tuple[bytearray, int, DependentLaunch]] = []
 
-    def queue(blocks: int, stream: int, given: Sequence[int], dependent: bool) -> None:
-        nonlocal pack, words, pointer
-        if not pointer:
-            words = len(given)
-            pack = struct.Struct(f"{words}q").pack_into
-            function = find()
-            found.append(function)  # it keeps its module loaded, of each thread that came here at once
-            pointer = function.ptr
-        # The driver releases the interpreter's lock, so each thread inside it needs its own buffer.
-        try:
-            arguments = spare.pop()
-        except IndexError:
-            arguments = (*_arguments(words), dependent_launch(threads, shared))
-        memory, extra, config = arguments
-        pack(memory, 0, *given)
-        if dependent:
-            launch_dependent(config, pointer, blocks, stream, extra)
-        else:
-            _launch_kernel(pointer, blocks, 1, 1, threads, 1, 1, shared, stream, 0, extra)
-        spare.append(arguments)
+    __slots__ = ("_find", "_found", "_shared", "_threads")
 
-    return queue
+    def __init__(self, find: Callable[[], Any], threads: int, shared: int = 0) -> None:
+        self._find, self._threads, self._shared = find, threads, shared
+        self._found: list[Any] = []  # it keeps the module loaded, of each thread that came here at once
+
+    def head(self, size: int, dependent: bool) -> tuple[int, int, int, int, int]:
+        """The first fields of a GpuStep."""
+        found = self._found
+        if not found:
+            found.append(self._find())
+        return _DEPENDENT if dependent else _KERNEL, found[0].ptr, size, self._threads, self._shared
 
 
-def _arguments(words: int) -> tuple[bytearray, int]:
-    """A buffer of so many arguments, and the address of cuLaunchKernel's `extra` for it."""
-    memory = bytearray(_WORD * (words + 1 + _EXTRA))
-    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    size = address + _WORD * words
-    extra = (_WORD * words, _POINTER, address, _SIZE, size, _END)
-    struct.pack_into(f"{len(extra)}q", memory, _WORD * words, *extra)
-    return memory, size + _WORD
+class _OfBytes(Launch):
+    """A step of the driver's own. size: bytes."""
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: int) -> None:
+        self._kind = kind
+
+    def head(self, size: int, dependent: bool) -> tuple[int, int, int, int, int]:
+        return self._kind, 0, size, 0, 0
+
+
+zeros = _OfBytes(_ZEROS)
+"""Fills memory with zeros. Its argument is the address."""
+copy = _OfBytes(_COPY)
+"""Copies between addresses of the device. Its arguments are the source and the target."""
+
+
+@lru_cache(maxsize=1024)
+def packing(words: int) -> Callable[..., bytes]:
+    """Packs so many int64."""
+    return struct.Struct(f"{words}q").pack
+
+
+def queue(steps: Iterable[Step], stream: int) -> None:
+    """Queue work on a stream of the current device."""
+    run, driver, at = library().gm_gpu_queue, driver_functions(), packing(1)(stream)
+    for launch, size, words, dependent in steps:
+        count = len(words)
+        program = packing(9 + count)(driver, 1, *launch.head(size, dependent), count, 0, *words)
+        if status := run(program, at):
+            settled(status, run, program, at)
+
+
+def recorded(steps: Iterable[Step]) -> bytes:
+    """The program of steps whose addresses have ADDRESS_BITS."""
+    found: list[int] = []
+    number = 0
+    for number, (launch, size, words, dependent) in enumerate(steps, 1):  # noqa: B007
+        places: list[int] = []
+        given = list(words)
+        for at, word in enumerate(given):
+            address = word >> ADDRESS_BITS
+            if address > 0:
+                places += at, address
+                given[at] = word - (address << ADDRESS_BITS)
+        found += *launch.head(size, dependent), len(given), len(places) // 2, *places, *given
+    return packing(2 + len(found))(driver_functions(), number, *found)
 
 
 class PinnedWord:
@@ -127,13 +135,46 @@ class PinnedAnswers:
         """
         stream = current_stream()
         check_waiting(stream, self._what)
+
+        def ask(address: int) -> None:
+            queue(steps(*arguments, address), stream)
+            cupy.cuda.runtime.streamSynchronize(stream)
+
+        return self._asked(ask)
+
+    def answer_to(self, ask: Callable[[int], bool]) -> int:
+        """The same of ask(address), which queues the steps and waits; False if a graph captures the stream."""
+
+        def check(address: int) -> None:
+            if not ask(address):
+                check_waiting(current_stream(), self._what)
+
+        return self._asked(check)
+
+    def through(self, ask: Callable[[Any, None, int], Any]) -> Callable[[Any, None, None], bool | None]:
+        """Makes a function of arrays, None and None: whether ask(arrays, None, address) puts 0 there, or its None."""
+        spare = self._spare
+
+        def is_zero(arrays: Any, values: None, out: None) -> bool | None:
+            try:  # another thread may take the last one
+                answer = spare.pop()
+            except IndexError:
+                answer = PinnedWord()
+            answer.word.value = 0
+            done = ask(arrays, None, answer.address)
+            found = answer.word.value == 0
+            spare.append(answer)
+            return None if done is None else found
+
+        return is_zero
+
+    def _asked(self, ask: Callable[[int], object]) -> int:
         try:  # another thread may take the last one
             answer = self._spare.pop()
         except IndexError:
             answer = PinnedWord()
         answer.word.value = 0
-        queue(steps(*arguments, answer.address), stream)
-        cupy.cuda.runtime.streamSynchronize(stream)
+        ask(answer.address)
         found: int = answer.word.value
         self._spare.append(answer)
         return found

@@ -6,7 +6,7 @@ from functools import cache, lru_cache, partial
 from typing import Any
 
 from gpumerge_cli.backends.gpu.compiled import begin_compiling, kernel
-from gpumerge_cli.backends.gpu.launching import Launch, launch
+from gpumerge_cli.backends.gpu.launching import Launch
 from gpumerge_cli.backends.gpu.source import comparison_macros, compiler_options, row_macros, text_macros
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -54,7 +54,7 @@ class Kernels:
             begin_compiling(file, compiler_options(macros), self.limits.capability)
             largest = self.limits.shared_memory if shared + kernel_size("STATIC_SHARED") > _USUAL_SHARED_MEMORY else 0
             find = partial(_function, self._device, file, name, macros, largest)
-            found = self._ready[kind] = launch(find, threads, shared)
+            found = self._ready[kind] = Launch(find, threads, shared)
         return found
 
 

@@ -89,7 +89,7 @@ class TextKernels:
         taken = None
         if whole:
             taken = cupy.empty(1, cupy.int64)
-            copy(taken.nbytes, current_stream(), (ends[-1:].data.ptr, taken.data.ptr), False)
+            queue([(copy, taken.nbytes, (ends[-1:].data.ptr, taken.data.ptr), False)], current_stream())
         else:
             written = int(ends[-1])
             if written > nbytes:  # the runs were out of order
