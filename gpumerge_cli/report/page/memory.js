@@ -27,9 +27,9 @@ function drawTraffic() {
       rows.push(trafficRow(`– ${PHASES[part.phase]}, ${part.store ? "stores" : "loads"}`, part, true));
   }
   byId("traffic").replaceChildren(...rows);
-  byId("traffic-says").textContent = `Each kernel with the sizes nearest to the chosen launch. An access is one load or store of a warp. `
-    + `An item has ${data.size} bytes, so a sector holds ${Math.max(1, SECTOR / data.size)}. Bytes that caches save are not counted`
-    + (kernels.includes("path") ? ", nor are the searches for the cuts of the path kernel, which another kernel does beforehand." : ".")
+  byId("traffic-says").textContent = `Each row is a kernel, with the sizes nearest to the chosen launch. An access is one load or store of a warp. `
+    + `An item has ${data.size} bytes, so a sector holds ${Math.max(1, SECTOR / data.size)}. There is no cache here: a sector counts each time it is touched.`
+    + (kernels.includes("path") ? " Another kernel finds the cuts of the path kernel; its accesses are not counted." : "")
     + (now.traffic.length ? "" : ` The accesses of "${now.kernel}" are not modelled here: choose another kernel to see them.`);
 }
 

@@ -2,7 +2,7 @@
 const BUGS = {
   none: "none: as the kernel is",
   refill: "wrong refill: the ring is filled from the first unread item on, not behind those that it still holds",
-  count: "stale count: what a round used is counted in the whole buffers, with items that earlier rounds left there",
+  count: "stale count: the items that a round used are counted in the whole buffers, with those that earlier rounds left there",
   ties: "tie rule: the search puts equal items of B first, the merge those of A",
 };
 const roundsNow = () => state.bug === "none" ? launchNow().rounds : launchNow().bugs[state.bug];
