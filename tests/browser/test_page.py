@@ -46,7 +46,7 @@ def test_the_cut_moves(book: Path, opened: Callable[..., Any]) -> None:
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("ArrowLeft")
         assert rank(page) == (6, 3, 3)
-        assert page.url.endswith("#k=6")
+        page.wait_for_url("**/page.html#k=6")
         page.focus("#cut-plot svg")
         page.keyboard.press("End")
         assert rank(page) == (15, 8, 7)

@@ -7,10 +7,20 @@ function whenChanged(names, draw) {
   drawers.push({ names, draw });
 }
 
+// Browsers refuse hundreds of addresses in a few seconds, so it is written once the cut rests.
+let addressing = null;
+
+function writeAddress() {
+  history.replaceState(null, "", `#k=${state.rank}`);
+}
+
 function change(values) {
   const names = Object.keys(values).filter(name => state[name] !== values[name]);
   Object.assign(state, values);
-  if ("rank" in values) history.replaceState(null, "", `#k=${state.rank}`);
+  if ("rank" in values) {
+    clearTimeout(addressing);
+    addressing = setTimeout(writeAddress, 200);
+  }
   for (const one of drawers) if (one.names.some(name => names.includes(name))) one.draw(names);
 }
 
