@@ -9,7 +9,7 @@ from gpumerge_cli.errors import UsageError
 
 KernelName = str
 """One of ladder.KERNELS; in policies of sets on a GPU also "walk"."""
-KernelChoice = Literal["auto", "basic", "tiled", "circular", "path"]
+KernelChoice = Literal["auto", "basic", "tiled", "circular", "path", "vector"]
 """A kernel as a user asks for it: "auto", or one of ladder.KERNELS."""
 TileLoad = Literal["full", "exact"]
 Transfer = Literal["bulk", "vector"]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import gpumerge_cli as g
+from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.native import library as loader
 
 VARIABLE = "GPUMERGE_TEST_LIBRARY"
@@ -91,7 +92,7 @@ def calls(
         "rank": lambda: g.rank([a, b], [0, n // 2, n], key=key),
         "rank_of": lambda: g.rank_of([a, b], a[:100], key=key),
     }
-    for kernel in ("basic", "tiled", "circular", "path"):
+    for kernel in KERNELS:
         found[f"merge {kernel}"] = lambda kernel=kernel: g.merge(a, b, key=key, kernel=kernel)
         found[f"sort {kernel}"] = lambda kernel=kernel: g.sort(a, key=key, kernel=kernel)
     for name in ("union", "intersect", "difference", "symmetric"):

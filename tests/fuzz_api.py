@@ -224,7 +224,7 @@ def _options(random: Random, call: Call, dtype: np.dtype[Any], backend: str) -> 
     if call.function != "merge":
         algorithm = str(random.choice(_ALGORITHMS))
         call.options |= {"algorithm": algorithm} if algorithm != "auto" else {}
-    elif kernel == "path":
+    elif kernel in ("path", "vector"):
         # It is compiled for each launch shape.
         call.options |= {} if random.random() < 0.7 else {"block_size": 32, "items_per_thread": 4, "transfer": "vector"}
     else:

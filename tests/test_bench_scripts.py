@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 BENCH = ROOT / "data" / "bench"
 SCRIPTS = sorted(path for path in BENCH.glob("*.py") if "__main__" in path.read_text())
 """All but the modules that several of them share."""
-STARTED = [path for path in SCRIPTS if path.name not in ("draw_access.py", "sweep_sorts.py")]
+STARTED = [path for path in SCRIPTS if path.name not in ("draw_access.py", "draw_network.py", "sweep_sorts.py")]
 """Those that take --help: the others have no options, or need a GPU for their imports."""
 
 
@@ -51,21 +52,40 @@ def test_scripts_name_themselves_by_their_place() -> None:
         assert f"data/bench/{script.name}" in script.read_text().split('"""')[1], script
 
 
-def test_the_picture_of_accesses_is_drawn_by_its_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def drawing_of(script: str) -> Any:
     needs.library("matplotlib")
-    spec = importlib.util.spec_from_file_location("draw_access", BENCH / "draw_access.py")
+    spec = importlib.util.spec_from_file_location(script.removesuffix(".py"), BENCH / script)
     assert spec is not None
     assert spec.loader is not None
     drawing = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = drawing  # data classes look for their module there
     spec.loader.exec_module(drawing)
-    assert drawing.sectors(drawing.coalesced()) == [0, 1, 2, 3]
-    assert len(drawing.sectors(drawing.scattered())) == 16
-    monkeypatch.setattr(sys, "argv", ["draw_access.py", str(tmp_path / "access.svg")])
+    return drawing
+
+
+def drawn_ids(drawing: Any, figure: str, part: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids with `part` in them, of the figure as it is drawn now; they equal those of the kept one."""
+    monkeypatch.setattr(sys, "argv", ["script", str(folder / figure)])
     drawing.main()
     # The bytes are not compared: they change with Matplotlib.
     drawn, kept = (
-        [element.get("id") for element in ElementTree.parse(path).iter() if "sector" in element.get("id", "")]
-        for path in (tmp_path / "access.svg", ROOT / "data" / "figures" / "access.svg")
+        [element.get("id", "") for element in ElementTree.parse(path).iter() if part in element.get("id", "")]
+        for path in (folder / figure, ROOT / "data" / "figures" / figure)
     )
     assert drawn == kept
-    assert len(kept) == 32
+    return drawn
+
+
+def test_the_picture_of_accesses_is_drawn_by_its_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = drawing_of("draw_access.py")
+    assert drawing.sectors(drawing.coalesced()) == [0, 1, 2, 3]
+    assert len(drawing.sectors(drawing.scattered())) == 16
+    assert len(drawn_ids(drawing, "access.svg", "sector", tmp_path, monkeypatch)) == 32
+
+
+def test_the_picture_of_vectors_is_drawn_by_its_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = drawing_of("draw_network.py")
+    found = drawing.steps()
+    assert [key for step in found for key, _ in step.out] == sorted(drawing.A + drawing.B)[:8]
+    assert [key for key, _ in drawing.network(found[0].held, found[0].taken)[-1]] == [1, 2, 3, 4, 5, 6, 7, 9]
+    assert len(drawn_ids(drawing, "vector-merge.svg", "lane-", tmp_path, monkeypatch)) == 32

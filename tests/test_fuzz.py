@@ -171,11 +171,11 @@ def test_what_is_wrong_is_found_and_can_be_run_again(
 ) -> None:
     monkeypatch.setattr(backends_select, "host", _Unstable)
     summary = tmp_path / "summary.txt"
-    wish = ["--seed", "11", "--backend", "cpu"]
+    wish = ["--seed", "17", "--backend", "cpu"]
     assert fuzz.main([*wish, "--cases", "200", "-o", str(summary)]) == 1
     printed = capsys.readouterr().out
     assert printed == summary.read_text()
-    assert printed.startswith("seed 11, 200 cases on cpu")
+    assert printed.startswith("seed 17, 200 cases on cpu")
     found = [line for line in printed.splitlines() if line.startswith("case ")]
     # Nothing but ties is wrong, and only floats and numbers of lines have ties that differ.
     assert found

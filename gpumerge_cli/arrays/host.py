@@ -34,6 +34,10 @@ class HostCall:
     def merge(self, request: LaunchRequest) -> ArrayOrPair:
         """See gpumerge_cli.merge."""
         runs, out = self._runs(self.call.options.backend), self._target()
+        if self.call.rows is not None and not self.call.keys.by_images:
+            moved = runs.merge_values(request, self.call.rows, out.view(runs.keys.items))
+            if moved is not None:
+                return out, moved
         if self._by_ranks:
             return self._gathered(runs, runs.merged_ranks(request), out)
         runs.merge(request, out.view(runs.keys.items))

@@ -8,6 +8,6 @@ const char* gm_version(void) { return VERSION; }
 const char* gm_kernel(int64_t number)
 {
 #define NAME(kernel) #kernel,
-    static const char* const names[] = {"path", KERNELS(NAME)};
+    static const char* const names[] = {"path", "vector", KERNELS(NAME)};
     return number >= 0 && number < static_cast<int64_t>(sizeof names / sizeof *names) ? names[number] : nullptr;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "keys_sort.hpp"
+#include "pairs.hpp"
 #include "workspace.hpp"
 
 namespace {
@@ -187,6 +188,21 @@ int64_t gm_merge_arrays(const OrderSpec* order, const LaunchSpec* launch, const 
     });
 }
 
+int64_t gm_merge_pairs(const OrderSpec* order, const LaunchSpec* launch, const unsigned char* const* runs,
+    const unsigned char* const* values, const int64_t* counts, int64_t inputs, int64_t value_bytes, unsigned char* out,
+    unsigned char* out_values, int64_t threads)
+{
+    return guarded([&] {
+        const AlignedRuns aligned(runs, counts, inputs, order->width);
+        std::vector<PairRun> pairs;
+        for (int64_t run = 0; run < inputs; ++run) pairs.push_back({aligned.runs[run].items, values[run], counts[run]});
+        const Team team(static_cast<int>(threads));
+        const PairMerge merging{*order, *key_functions(*order), *launch, value_bytes, team};
+        with_aligned(out, aligned.nbytes, order->width, [&](Byte* to) { merging.merge(pairs, to, out_values); });
+        return DONE;
+    });
+}
+
 int64_t gm_combine_arrays(const OrderSpec* order, const LaunchSpec* launch, const unsigned char* const* runs,
     const int64_t* counts, int64_t inputs, int64_t equals, unsigned char* out, int64_t* kept, int64_t threads)
 {
@@ -269,6 +285,12 @@ int64_t gm_asof(const OrderSpec* order, const ArrayAsofSpec* spec, int64_t* indi
         team.share(spec->a_count, 1 << 14, [&](int64_t first, int64_t last, int) { keys.asof(aligned, first, last, indices); });
         return DONE;
     });
+}
+
+int64_t gm_vector_bytes(const OrderSpec* order)
+{
+    const KeyFunctions* const keys = key_functions(*order);
+    return keys == nullptr ? 0 : keys->vector_bytes;
 }
 
 int64_t gm_first_disorder(const OrderSpec* order, const unsigned char* items, int64_t count, int64_t strict)

@@ -48,8 +48,8 @@ struct FieldSpec {
     int64_t offset, width, kind, big_endian, descending;
 };
 
-enum KernelNumber { PATH = 0 };  /* gm_kernel names the others */
-enum PathShape { CHAINS = 4 };   /* the merges that PATH does at once, and so the parts of its tile */
+enum KernelNumber { PATH = 0, VECTOR = 1 };  /* gm_kernel names the others */
+enum PathShape { CHAINS = 4 };   /* the merges that PATH and VECTOR do at once, and so the parts of a tile */
 enum AlgorithmNumber { SORT_MERGE = 0, SORT_BOTTOM_UP = 1, SORT_ITERATIVE = 2, SORT_RECURSIVE = 3, SORT_RADIX = 4 };
 enum MarginKind { NO_MARGIN = 0, COLUMNS = 1, COUNT_AHEAD = 2, COUNT_AFTER = 3, COUNT_APART = 4, COLUMNS_APART = 5,
     GROUPS = 6 };
@@ -85,7 +85,7 @@ struct Margin {
 };
 
 /* kernel: a number that gm_kernel has a name for. block_size: the threads of a block. items: the outputs of a thread, 0 for its whole piece. tile:
- * the items that are staged at once (PATH: the outputs that CHAINS chains share). For sorts only. algorithm: an
+ * the items that are staged at once (PATH, VECTOR: the outputs that CHAINS chains share). For sorts only. algorithm: an
  * AlgorithmNumber. sort_tile: the items that are sorted together before any merge. */
 struct LaunchSpec {
     int64_t kernel, block_size, items, tile, algorithm, sort_tile;
@@ -257,6 +257,9 @@ const char* gm_level(void);
 const char* gm_version(void);
 /* The name of the kernel of this number ("path", "tiled_full"); null if there is none. Numbers have no gaps. */
 const char* gm_kernel(int64_t number);
+/* The bytes of the vectors by which VECTOR merges keys of this order; 0 if it merges them as PATH does, because vectors of such keys
+ * are slower than single items here. */
+int64_t gm_vector_bytes(const struct OrderSpec* order);
 
 /* A gate lets at most `permits` threads through at a time. */
 struct Gate* gm_gate_open(int64_t permits);
@@ -603,6 +606,10 @@ int64_t gm_join_fields(struct Join* join, int64_t input, const unsigned char* li
 /* Merges and sorts of arrays of keys in memory. runs, counts: the address and the number of items of each. */
 int64_t gm_merge_arrays(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,
     const int64_t* counts, int64_t inputs, unsigned char* out, int64_t threads);
+/* The same of keys of 4 or 8 bytes, no DATE_KEYS, with values of value_bytes each, 4 or 8, in arrays of their own. */
+int64_t gm_merge_pairs(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,
+    const unsigned char* const* values, const int64_t* counts, int64_t inputs, int64_t value_bytes, unsigned char* out,
+    unsigned char* out_values, int64_t threads);
 /* Writes a set of sorted arrays to the front of out, which has room for all of their items. equals: a set. kept becomes the
  * number of the set's items. */
 int64_t gm_combine_arrays(const struct OrderSpec* order, const struct LaunchSpec* launch, const unsigned char* const* runs,

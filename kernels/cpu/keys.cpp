@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gallop.hpp"
+#include "network.hpp"
 #include "../host.cuh"
 
 namespace {
@@ -161,4 +162,4 @@ int64_t bound(const Byte* bytes, int64_t count, uint64_t image, bool through)
 extern const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING);
 const KeyFunctions NAME(KEY_BITS, KEY_KIND, DESCENDING) = {
     co_rank_of, merge, first_disorder, drop_equals, keep_places, count_equals, walk, walk_cut_at, images, bound, select,
-    asof};
+    asof, VECTOR_BYTES};

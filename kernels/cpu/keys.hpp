@@ -41,6 +41,8 @@ struct KeyFunctions {
         int64_t room);
     // indices[i], for i in [first, last), becomes the partner of item i of A, or -1. Null for float16.
     void (*asof)(const ArrayAsofSpec& spec, int64_t first, int64_t last, int64_t* indices);
+    // See gm_vector_bytes.
+    int64_t vector_bytes;
 };
 
 // The functions for an order; null if it is no order of keys.

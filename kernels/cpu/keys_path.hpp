@@ -103,7 +103,7 @@ inline bool merge_by_vectors(const Pair (&chains)[CHAINS], const Pair& pair)
 #endif
 
 template <typename Less>
-void merge_four(const Pair& pair)
+void merge_four(const Pair& pair, [[maybe_unused]] bool by_vectors)
 {
     const long long half = pair.total() / 2, quarter = half / 2;
     const long long middle = pair.co_rank_of(half);
@@ -112,7 +112,7 @@ void merge_four(const Pair& pair)
     Pair chains[CHAINS] = {
         front.head(quarter, first), front.tail(quarter, first), back.head(quarter, third), back.tail(quarter, third)};
 #if VECTOR_BYTES
-    if (merge_by_vectors(chains, pair)) return;
+    if (by_vectors && merge_by_vectors(chains, pair)) return;
 #endif
     for (;;) {
         const long long certain = smaller(smaller(chains[0].certain(), chains[1].certain()),
@@ -124,14 +124,14 @@ void merge_four(const Pair& pair)
 }
 
 template <typename Less>
-void merge_tile(const Pair& tile)
+void merge_tile(const Pair& tile, bool by_vectors)
 {
     if (tile.certain() < CHAINS * UNCHECKED) merge_one<Less>(tile);
-    else merge_four<Less>(tile);
+    else merge_four<Less>(tile, by_vectors);
 }
 
-// Cuts the merge into tiles. Chains end at different times, and in a tile only little is left for the last chain.
-void merge_path(Pair pair, long long tile)
+// Cuts the merge into tiles, for the path and the vector rung. Chains end at different times, and in a tile only little is left for the last chain.
+void merge_path(Pair pair, long long tile, bool by_vectors)
 {
     tile = tile < 1 ? 1 : tile;
     while (pair.m > 0 && pair.n > 0) {
@@ -139,10 +139,10 @@ void merge_path(Pair pair, long long tile)
         const long long i = pair.co_rank_of(count);
         const Pair part = pair.head(count, i);
 #if KEY_KIND == 2 && KEY_BITS >= 32
-        if (all_numbers(part)) merge_tile<ByValue>(part);
-        else merge_tile<ByImage>(part);
+        if (all_numbers(part)) merge_tile<ByValue>(part, by_vectors);
+        else merge_tile<ByImage>(part, by_vectors);
 #else
-        merge_tile<ByImage>(part);
+        merge_tile<ByImage>(part, by_vectors);
 #endif
         pair = pair.tail(count, i);
     }

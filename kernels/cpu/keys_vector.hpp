@@ -1,6 +1,6 @@
 // Merges of keys by vectors. A step of a chain takes the next vector of the slice whose next key goes first, merges it with the
 // vector that is held, puts out the first half of the two and holds the other half. Two vectors are merged by a bitonic
-// network (Batcher 1968; Inoue and Taura 2015, "SIMD- and cache-friendly algorithm for sorting an array of structures"), which
+// network (network.hpp; Inoue and Taura 2015, "SIMD- and cache-friendly algorithm for sorting an array of structures"), which
 // has neither branches nor dependent loads. Equal keys have equal bits here, so their order cannot be seen: floats go this way
 // only where no NaN is among them, and no zero of the other sign.
 //
@@ -21,8 +21,9 @@
 #if VECTOR_BYTES
 
 typedef std::conditional_t<KEY_KIND == 0, Bits, SignedBits> Lane;
-typedef Lane Vector __attribute__((vector_size(VECTOR_BYTES)));
-constexpr int LANES = VECTOR_BYTES / static_cast<int>(sizeof(Item));
+typedef Network<Lane, VECTOR_BYTES, DESCENDING> Lanes;
+typedef Lanes::Vector Vector;
+constexpr int LANES = Lanes::LANES;
 
 // Integers with the order of the keys, ascending, and back.
 __forceinline__ Vector ordered_lanes(Vector keys)
@@ -56,40 +57,6 @@ __forceinline__ void store_vector(Item* items, Vector ordered)
     std::memcpy(items, &keys, sizeof keys);
 }
 
-// In each lane the key that goes first, or the one that goes last.
-__forceinline__ Vector lower_lanes(Vector x, Vector y) { return x < y ? x : y; }
-__forceinline__ Vector upper_lanes(Vector x, Vector y) { return x > y ? x : y; }
-__forceinline__ Vector first_lanes(Vector x, Vector y) { return DESCENDING ? upper_lanes(x, y) : lower_lanes(x, y); }
-__forceinline__ Vector last_lanes(Vector x, Vector y) { return DESCENDING ? lower_lanes(x, y) : upper_lanes(x, y); }
-
-typedef std::make_integer_sequence<int, LANES> EachLane;
-
-template <int... LANE>
-__forceinline__ Vector reversed(Vector x, std::integer_sequence<int, LANE...>)
-{
-    return __builtin_shufflevector(x, x, (LANES - 1 - LANE)...);
-}
-
-// Puts each two lanes that are DISTANCE apart in order.
-template <int DISTANCE, int... LANE>
-__forceinline__ Vector exchanged(Vector x, std::integer_sequence<int, LANE...>)
-{
-    const Vector other = __builtin_shufflevector(x, x, (LANE ^ DISTANCE)...);
-    x = __builtin_shufflevector(first_lanes(x, other), last_lanes(x, other), (LANE & DISTANCE ? LANES + LANE : LANE)...);
-#if VECTOR_BYTES == 64 && defined(__AVX512BW__)
-    asm("" : "+v"(x));  // so that the blend becomes a mask of the instruction ahead, and no part of the next shuffle
-#endif
-    return x;
-}
-
-// Puts a bitonic vector in order.
-template <int DISTANCE = LANES / 2>
-__forceinline__ Vector in_order(Vector x)
-{
-    if constexpr (DISTANCE == 0) return x;
-    else return in_order<DISTANCE / 2>(exchanged<DISTANCE>(x, EachLane{}));
-}
-
 // A chain: what is left of two slices, of which it holds a vector, and the place of its output.
 struct VectorChain {
     const Item *a, *a_end, *b, *b_end;
@@ -107,11 +74,11 @@ struct VectorChain {
     __forceinline__ void step()
     {
         const bool take_b = before(*b, *a, NO_LINES);
-        const Vector next = reversed(load_vector(take_b ? b : a), EachLane{});
+        const Vector next = Lanes::reversed(load_vector(take_b ? b : a));
         a += take_b ? 0 : LANES;
         b += take_b ? LANES : 0;
-        store_vector(out, in_order(first_lanes(held, next)));
-        held = in_order(last_lanes(held, next));
+        store_vector(out, Lanes::in_order(Lanes::first(held, next)));
+        held = Lanes::in_order(Lanes::last(held, next));
         out += LANES;
     }
 };

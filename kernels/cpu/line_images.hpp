@@ -1,6 +1,11 @@
 // Prefixes of lines. A prefix is the first 64 bits of a line's images that are not the same in all lines. Needs lines.cuh.
 #pragma once
 
+#include "integers.hpp"
+
+#include "integer_words.hpp"
+#include "plain_survey.hpp"
+
 // Makes the prefixes of rows. The places of the rows must be known.
 struct Images {
     const Lines& lines;
@@ -10,6 +15,7 @@ struct Images {
 
     static constexpr int64_t LEAST = 1 << 12;
     static constexpr int PLAIN_WORDS = 3;
+    static constexpr int64_t BLOCK = 128;   // the lines whose texts are looked at in one short loop
     static constexpr int64_t SAMPLES = 64;  // the number of lines that are looked at first
 
     // Calls work(first, last, found) for each thread's share of the rows. Each call has a `Found` of its own, and all of
@@ -29,7 +35,7 @@ struct Images {
     struct Survey {
         long long common = INT64_MAX;
         Differences words[PLAIN_WORDS];
-        Word zeros = 0;
+        bool has_zeros = false;
         long long longest = 0;
     };
 
@@ -44,13 +50,20 @@ struct Images {
         known.common = common;
         Word differing[PLAIN_WORDS];
         for (int word = 0; word < PLAIN_WORDS; ++word) differing[word] = found.words[word].bits();
-        known.have_ties = found.zeros != 0 || found.longest > 8 * PLAIN_WORDS || bits_of(differing) > 64;
+        known.have_ties = found.has_zeros || found.longest > 8 * PLAIN_WORDS || bits_of(differing) > 64;
         const Word turned = lines.order->flags & REVERSE ? ~0ull : 0;
         const Packing<PLAIN_WORDS> packing(differing);
         team.share(count, LEAST, [&](int64_t low, int64_t high, int) {
-            for (int64_t at = low; at < high; ++at) {
-                const Text line = behind(text_of(lines, rows[at].line), common);
-                rows[at].prefix = turned ^ packing.pack([&](int word) { return word_of(line, word); });
+            Word words[BLOCK][TextDifferences::BYTES / 8];
+            for (int64_t first_of_block = low; first_of_block < high; first_of_block += BLOCK) {
+                Item* const block = rows + first_of_block;
+                const int64_t held = std::min(BLOCK, high - first_of_block);
+                for (int64_t at = 0; at < held; ++at) {
+                    const Text line = behind(text_of(lines, block[at].line), common);
+                    TextDifferences::take(line.start, line.stop - line.start, words[at]);
+                }
+                for (int64_t at = 0; at < held; ++at)
+                    block[at].prefix = turned ^ packing.pack([&](int word) { return __builtin_bswap64(words[at][word]); });
             }
         });
     }
@@ -65,27 +78,30 @@ struct Images {
                     start.words[word].expect(word_of(behind(text_of(lines, rows[at].line), common), word));
         const std::vector<Survey> found = each_share<Survey>([&](int64_t first, int64_t last, Survey& mine) {
             Survey here = start;
-            for (int64_t at = first; at < last; ++at) {
-                const Text whole = text_of(lines, rows[at].line);
-                here.common = alike(reference, whole, here.common);
-                if (here.common < common) [[unlikely]] continue;
-                const Text line = behind(whole, common);
-                const long long length = line.stop - line.start;
-                for (int word = 0; word < PLAIN_WORDS; ++word) {
-                    const Word bytes = word_of(line, word);
-                    here.words[word].add(bytes);
-                    const long long held = length - 8 * word;
-                    here.zeros |= zeros_in(held >= 8 ? bytes : held <= 0 ? ~0ull : bytes | ~0ull >> 8 * held);
+            TextDifferences found(start.words);
+            Text texts[BLOCK];
+            for (int64_t low = first; low < last; low += BLOCK) {
+                const int64_t held = std::min(BLOCK, last - low);
+                for (int64_t at = 0; at < held; ++at) {
+                    texts[at] = text_of(lines, rows[low + at].line);
+                    here.common = alike(reference, texts[at], here.common);
                 }
-                here.longest = length > here.longest ? length : here.longest;
+                if (here.common < common) [[unlikely]] continue;
+                for (int64_t at = 0; at < held; ++at) {
+                    const long long length = texts[at].stop - texts[at].start - common;
+                    found.add(texts[at].start + common, length);
+                    here.longest = length > here.longest ? length : here.longest;
+                }
             }
+            here.has_zeros = found.has_zeros();
+            found.add_to(here.words);
             mine = here;
         });
         Survey all;
         for (const Survey& some : found) {
             all.common = smaller(all.common, some.common);
             for (int word = 0; word < PLAIN_WORDS; ++word) all.words[word].add(some.words[word]);
-            all.zeros |= some.zeros;
+            all.has_zeros |= some.has_zeros;
             all.longest = all.longest > some.longest ? all.longest : some.longest;
         }
         return all;
@@ -94,6 +110,7 @@ struct Images {
     // Finds the bits in which the images of keys differ. key_bits: the most bits of two words that belong to keys.
     struct KeyedSurvey {
         bool exact = true;
+        bool fits = true, decided = false;  // see integer_words.hpp
         int key_bits = 0;
         int64_t fault = INT64_MAX;  // the first row with an invalid key
         Differences words[2];
@@ -104,7 +121,13 @@ struct Images {
     {
         Word* const following = following_room.reserve(static_cast<size_t>(count));
         const LineOrder& order = *lines.order;
-        const KeyedSurvey all = survey_by_kind(order, following);
+        KeyedSurvey all = survey_integers(order, following);
+        if (all.fits && all.decided) {  // the first words are the prefixes
+            known.keys_exact = true;
+            known.have_ties = false;
+            return count;
+        }
+        if (!all.fits) all = survey_by_kind(order, following);
         const int key_bits = all.key_bits;
         const Word differing[2] = {all.words[0].bits(), all.words[1].bits()};
         const Word of_keys[2] = {key_bits >= 64 ? differing[0] : differing[0] & ~(~0ull >> key_bits),
@@ -317,6 +340,82 @@ struct Images {
     };
 #endif
 
+    // Tries to take all numbers of keys for integers. The result does not fit if some are not, or if no key is a number.
+    KeyedSurvey survey_integers(const LineOrder& order, Word* following) const
+    {
+        KeyedSurvey none;
+        none.fits = false;
+        if (order.flags & IN_LOCALE) return none;
+        if (order.flags & NUMERIC) {
+#if defined(__SSE4_1__)
+            const KeyedSurvey found = try_words<DecimalLines>(following);
+            if (found.fits) return found;
+#endif
+            return try_words<IntegerWords<false>>(following);
+        }
+        if (is_one_number(order)) return try_words<IntegerWords<true>>(following);
+        return MixedWords::suit(order) ? try_words<MixedWords>(following) : none;
+    }
+
+    // Puts tried words into the rows' prefixes and into `following`. See integer_words.hpp.
+    template <typename Words>
+    KeyedSurvey try_words(Word* following) const
+    {
+        static_assert(Words::BLOCK == BLOCK);
+        const auto sample = [&](Words& words, KeyedSurvey* expecting) {
+            for (int64_t at = 0; at < count; at += count / SAMPLES + 1) {
+                const Text text = text_of(lines, rows[at].line);
+                Word slot[Words::SLOT] = {};
+                words.make(&text, 1, slot);
+                for (int word = 0; word < 2 && expecting; ++word) expecting->words[word].expect(Words::word(slot, word));
+            }
+            return words.fits();
+        };
+        KeyedSurvey start;
+        Words any(lines, 64);
+        start.fits = sample(any, nullptr);
+        if (!start.fits) return start;
+        Words first_words(lines, Words::bits_for(64 - __builtin_clzll(any.magnitudes | 1)));
+        sample(first_words, &start);
+        const std::vector<KeyedSurvey> found = each_share<KeyedSurvey>([&](int64_t first, int64_t last, KeyedSurvey& mine) {
+            KeyedSurvey here = start;
+            Words words = first_words;
+            Text texts[BLOCK];
+            Word slots[BLOCK * Words::SLOT], made[2][BLOCK];
+            for (int64_t low = first; low < last && words.fits(); low += BLOCK) {
+                const int64_t held = std::min(BLOCK, last - low);
+                for (int64_t at = 0; at < held; ++at) texts[at] = text_of(lines, rows[low + at].line);
+                words.make(texts, static_cast<int>(held), slots);
+                for (int64_t at = 0; at < held; ++at)
+                    rows[low + at].prefix = made[0][at] = Words::word(slots + at * Words::SLOT, 0);
+                if (Words::DECIDED) continue;
+                for (int64_t at = 0; at < held; ++at)
+                    following[low + at] = made[1][at] = Words::word(slots + at * Words::SLOT, 1);
+                add_all<Words::NUMBERS>(made[0], held, here.words[0]);
+                add_all<false>(made[1], held, here.words[1]);
+            }
+            here.fits = words.fits();
+            if constexpr (Words::NUMBERS) {
+                here.key_bits = 64;
+            } else {
+                here.key_bits = words.key_bits;
+                here.exact = words.exact;
+            }
+            mine = here;
+        });
+        KeyedSurvey all = together(found);
+        all.decided = Words::DECIDED || (Words::NUMBERS && lines.order->flags & STABLE);
+        return all;
+    }
+
+    template <bool NUMBERS>
+    static void add_all(const Word* words, int64_t count, Differences& differences)
+    {
+        Differences here = differences;
+        for (int64_t at = 0; at < count; ++at) NUMBERS ? here.add_number(words[at]) : here.add(words[at]);
+        differences = here;
+    }
+
     // Puts the words into the rows' prefixes and into `following`.
     template <typename Words>
     KeyedSurvey survey_keys(Word* following) const
@@ -327,7 +426,7 @@ struct Images {
             const Words found(order, text_of(lines, rows[at].line));
             for (int word = 0; word < 2; ++word) start.words[word].expect(found.words[word]);
         }
-        const std::vector<KeyedSurvey> found = each_share<KeyedSurvey>([&](int64_t first, int64_t last, KeyedSurvey& mine) {
+        return together(each_share<KeyedSurvey>([&](int64_t first, int64_t last, KeyedSurvey& mine) {
             KeyedSurvey here = start;
             for (int64_t at = first; at < last; ++at) {
                 const Words words(order, text_of(lines, rows[at].line));
@@ -340,10 +439,15 @@ struct Images {
                 Words::add(here.words[1], words.words[1]);
             }
             mine = here;
-        });
+        }));
+    }
+
+    static KeyedSurvey together(const std::vector<KeyedSurvey>& found)
+    {
         KeyedSurvey all;
         for (const KeyedSurvey& some : found) {
             all.exact &= some.exact;
+            all.fits &= some.fits;
             all.fault = some.fault < all.fault ? some.fault : all.fault;
             all.key_bits = all.key_bits > some.key_bits ? all.key_bits : some.key_bits;
             for (int word = 0; word < 2; ++word) all.words[word].add(some.words[word]);

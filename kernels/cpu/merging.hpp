@@ -24,10 +24,10 @@ constexpr int64_t SAMPLES = 16;           // samples of a piece; an eighth of th
 
 }  // namespace merging
 
-// Whether a kernel needs scratch.
+// Whether a kernel needs scratch. What path and vector call a tile is one of the output.
 inline bool stages(const LaunchSpec& launch)
 {
-    return launch.kernel != PATH && launch.tile > 0;  // what path calls a tile is one of the output
+    return launch.kernel > VECTOR && launch.tile > 0;
 }
 
 // Merges the items of a Kind. A Kind has these members. Only reserve() may throw, and addresses are aligned to items:
@@ -130,7 +130,7 @@ void Merging<Kind>::merge(const std::vector<Run>& all, Byte* out) const
     if (runs.empty()) return;
     if (runs.size() == 1) std::memcpy(out, runs[0].items, total * width);
     else if (runs.size() == 2) merge_two(runs[0], runs[1], out);
-    else if (launch.kernel == PATH) merge_by_pieces(runs, total, out);
+    else if (launch.kernel <= VECTOR) merge_by_pieces(runs, total, out);
     else merge_by_passes(runs, out);
 }
 

@@ -88,6 +88,17 @@ public:
         odd_ = ~0ull;
     }
 
+    // The usual high bits that expect() has learnt.
+    Bits64 expected() const { return high_; }
+
+    // Adds what others found of words: all bits that are set, those that are set in each word, and what add() finds to be odd.
+    void add_found(Bits64 any, Bits64 all, Bits64 odd)
+    {
+        any_ |= any;
+        all_ &= all;
+        odd_ |= odd;
+    }
+
     void add(const Differences& other)
     {
         any_ |= other.any_;

@@ -99,14 +99,14 @@ inline void merge_tiles(const Item* a, long long m, const Item* b, long long n, 
 // The first row of [first, last) that goes before the one ahead of it, or -1. strict: or equals it. first must not be 0.
 inline long long first_disorder(const Item* rows, long long first, long long last, bool strict, const Lines& lines)
 {
-    constexpr long long BLOCK = 2048;
+    constexpr long long BLOCK = 32;  // a tie among more rows is likely, and then they are compared one by one
+    const bool ties = strict || lines.have_ties;
     for (long long low = first; low < last; low += BLOCK) {
         const long long high = smaller(low + BLOCK, last);
-        long long suspects = 0;
+        bool suspects = false;  // the loop has no exit, so that it compiles to vector compares
         for (long long at = low; at < high; ++at)
-            suspects += rows[at].prefix < rows[at - 1].prefix + (strict || lines.have_ties) ||
-                (rows[at - 1].prefix == ~0ull && (strict || lines.have_ties));
-        if (suspects == 0) continue;
+            suspects |= (rows[at].prefix < rows[at - 1].prefix) | ((rows[at].prefix == rows[at - 1].prefix) & ties);
+        if (!suspects) continue;
         for (long long at = low; at < high; ++at)
             if (strict ? !before(rows[at - 1], rows[at], lines) : before(rows[at], rows[at - 1], lines)) return at;
     }

@@ -17,7 +17,7 @@ struct RowKind {
     void merge(const Byte* a, int64_t m, const Byte* b, int64_t n, Byte* out, const LaunchSpec& launch, Byte* scratch) const
     {
         const Pair whole{items_at(a), m, items_at(b), n, items_at(out), &lines};
-        merge_by(launch, whole, items_at(scratch), [](const Pair& pair, long long tile) {
+        merge_by(launch, whole, items_at(scratch), [](const Pair& pair, long long tile, bool) {
             merge_tiles(pair.a, pair.m, pair.b, pair.n, pair.out, tile < 1 ? 1 : tile, *pair.lines);
         });
     }

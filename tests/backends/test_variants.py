@@ -21,12 +21,12 @@ from gpumerge_cli.launch import LAUNCH_OPTIONS, KernelChoice, LaunchPolicy, Laun
 from gpumerge_cli.native.library import library
 from gpumerge_cli.native.specs import launch_spec
 from gpumerge_cli.order.kinds import Order
-from tests.rungs import RUNGS
+from tests.rungs import GPU_KERNELS, RUNGS
 
 PACKAGE = Path(__file__).parents[2] / "gpumerge_cli"
 # Reports draw known rungs in their own colours and order. They see no backend. Type checkers run no code.
 LISTS = {"report/series.py", "report/figure.py", "launch.py"}
-INT32 = Order.of("int32")
+INT16, INT32 = Order.of("int16"), Order.of("int32")  # keys of 16 bits have vectors at every level
 
 
 def test_one_variant_is_run_where_none_is_named() -> None:
@@ -42,21 +42,33 @@ def test_a_variant_is_a_file_of_each_kind(variant: Variant) -> None:
     for load in variant.loads or (None,):
         request = LaunchRequest(variant.name, tile_load=load)
         policy = resolve(request, INT32, TUNED_ON)
-        assert policy.kernel == variant.name
-        assert policy.rung in RUNGS
-        assert f" merge_{policy.rung.replace(' ', '_')}(" in flatten(f"merge_{variant.name}.cu")
-        assert cpu_policy.resolve(request, INT32).rung == policy.rung
-        assert policy.rung.replace(" ", "_") in library().kernels
-    assert (folder / "gpu" / f"merge_{variant.name}.cu").exists()
-    twin = folder / "cpu" / f"merge_{variant.name}.hpp"
-    assert twin.exists() or variant.auto  # the twin of path is one file for keys and one for rows
+        assert f" merge_{policy.rung.replace(' ', '_')}(" in flatten(f"merge_{policy.kernel}.cu")
+        on_cpu = cpu_policy.resolve(request, INT16)
+        assert on_cpu.kernel == variant.name
+        assert on_cpu.rung in RUNGS
+        assert on_cpu.rung.replace(" ", "_") in library().kernels
+        assert policy.rung in (on_cpu.rung, "path")
+    assert (folder / "gpu" / f"merge_{variant.name}.cu").exists() is (variant.name in GPU_KERNELS)
+    twins = {"path": ("keys_path.hpp", "rows_merge.hpp"), "vector": ("keys_vector.hpp",)}
+    for twin in twins.get(variant.name, (f"merge_{variant.name}.hpp",)):
+        assert (folder / "cpu" / twin).exists()
+
+
+def test_items_without_vectors_go_item_by_item() -> None:
+    asked, auto = LaunchRequest("vector"), LaunchRequest()
+    for order in (Order.lines(), Order.records(8, 0, 4)):
+        policy = cpu_policy.resolve(asked, order)
+        assert policy == cpu_policy.resolve(auto, order) == cpu_policy.resolve(LaunchRequest("path"), order)
+        assert policy.why == f"asked for; this processor has no vector kernel for {order.describe()}, so path merges"
+    assert cpu_policy.resolve(auto, INT16) == cpu_policy.resolve(asked, INT16)
+    assert cpu_policy.resolve(asked, INT16).why == "asked for"
 
 
 def test_each_kernel_belongs_to_a_variant() -> None:
     files = {file.name for file in (PACKAGE.parent / "kernels" / "gpu").glob("merge_*.cu")}
     of_path = {"merge_values.cu", "merge_columns.cu"}  # its ways with many narrow keys, and with values
     of_sorts = {"merge_by_rank.cu"}
-    assert files == {f"merge_{name}.cu" for name in KERNELS} | of_path | of_sorts
+    assert files == {f"merge_{name}.cu" for name in GPU_KERNELS} | of_path | of_sorts
     assert set(library().kernels) == {rung.replace(" ", "_") for rung in RUNGS}
 
 

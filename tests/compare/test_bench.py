@@ -22,14 +22,17 @@ from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.results.compared import BenchRow
 from tests.reference import ReferenceBackend, ReferenceWorkspace
-from tests.rungs import RUNGS
+from tests.rungs import GPU_RUNGS, RUNGS
 
 
 def kernels_of(backend: Backend) -> list[str]:
-    """The rungs, of which a newer device runs path in two ways. The reference has one way of everything."""
+    """The rungs for int32, of which a newer device runs path in two ways. The reference has one way of everything."""
     if isinstance(backend, ReferenceBackend):
         return list(KERNELS)
-    found = list(RUNGS)
+    if backend.name == "cpu":
+        by_vectors = backend.resolve(LaunchRequest("vector"), items_named("int32").order).kernel == "vector"
+        return [rung for rung in RUNGS if by_vectors or rung != "vector"]
+    found = list(GPU_RUNGS)
     if backend.resolve(LaunchRequest("path"), items_named("int32").order, 2).transfer == "bulk":
         found.insert(found.index("path"), "path, vector loads")
     return found

@@ -84,6 +84,23 @@ def merged(runs: Sequence[Array], order: Order, spec: Any, threads: int = 1, shi
     return out.items
 
 
+def merged_pairs(
+    runs: Sequence[Array], values: Sequence[Array], order: Order, spec: Any, threads: int = 1, shift: int = 0
+) -> tuple[Array, Array]:
+    """Keys and their values, merged."""
+    total = sum(map(len, runs))
+    given, beside = ([Guarded(each, shift=shift) for each in arrays] for arrays in (runs, values))
+    out, out_values = Guarded(order.dtype, total, shift), Guarded(values[0].dtype, total, shift)
+    addresses, of_values = ((ctypes.c_void_p * len(runs))(*(one.address for one in all)) for all in (given, beside))
+    counts = np.array([len(run) for run in runs], np.int64)
+    to = (values[0].itemsize, out.address, out_values.address, threads)
+    arguments = (addresses, of_values, counts.ctypes.data, len(runs))
+    assert library().gm_merge_pairs(spec_of(order), spec, *arguments, *to) == 0
+    for one in (*given, *beside, out, out_values):
+        one.judge()
+    return out.items, out_values.items
+
+
 def sorted_by(items: Array, order: Order, spec: Any, threads: int = 1, shift: int = 0) -> Array:
     given, out = Guarded(items, shift=shift), Guarded(items.dtype, len(items), shift)
     assert library().gm_sort_array(spec_of(order), spec, given.address, len(items), out.address, threads) == 0

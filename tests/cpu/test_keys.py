@@ -18,6 +18,7 @@ from tests.rungs import RUNGS
 from tests.seeds import given_or_random_seed
 
 KERNELS = [rung.replace(" ", "_") for rung in RUNGS]
+OUTPUT_TILES = ("path", "vector")
 ALGORITHMS = ["SORT_MERGE", "SORT_BOTTOM_UP", "SORT_ITERATIVE", "SORT_RECURSIVE", "SORT_RADIX"]
 ORDERS = [Order.of(name, descending=down) for name in (*DTYPES, "datetime64[s]") for down in (False, True)]
 if os.environ.get("GPUMERGE_TEST_FEW"):  # one of each width, kind and direction
@@ -78,7 +79,7 @@ def runs_of(order: Order, count: int, most: int, chance: random.Random) -> list[
 
 
 def shapes(kernel: str, chance: random.Random) -> Any:
-    tile = chance.choice([1, 2, 5, 64, 1000, 65536]) if kernel != "path" else chance.choice([4, 300, 65536])
+    tile = chance.choice([1, 2, 5, 64, 1000, 65536]) if kernel not in OUTPUT_TILES else chance.choice([4, 300, 65536])
     return lib.launch(kernel, block_size=chance.choice([1, 3, 32]), items=chance.choice([0, 1, 7, 500]), tile=tile)
 
 
@@ -125,7 +126,7 @@ def test_disjoint_and_blocky_runs(chance: random.Random) -> None:
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_unsorted_runs_come_out_whole(order: Order, kernel: str, chance: random.Random) -> None:
     for _ in range(ROUNDS // 3):
-        most = chance.choice([4, 300, 100_000 if kernel == "path" else 3000])
+        most = chance.choice([4, 300, 100_000 if kernel in OUTPUT_TILES else 3000])
         count = chance.choice([1, 2, 2, 3, 9])
         runs = [keys(order, chance.randrange(most), chance) for _ in range(count)]
         found = lib.merged(runs, order, shapes(kernel, chance), chance.randint(1, 3))

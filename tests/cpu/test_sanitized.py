@@ -19,9 +19,10 @@ HERE = Path(__file__).parent
 FILES = [
     str(HERE / f"test_{name}.py")
     for name in (
-        *("keys", "rows", "heads", "sets", "cuts", "chunk", "mapping", "joins", "rearranging", "json_values"),
+        *("keys", "pairs", "rows", "heads", "sets", "cuts", "chunk", "mapping", "joins", "rearranging", "json_values"),
         *("json_joins", "json_types", "seen", "sums", "asof", "sieves", "same_stretches", "csv_marks"),
         "changed_columns",
+        "integer_words",
     )
 ]
 LEAST, BEST = processor_levels()[0], processor_levels()[-1]

@@ -98,6 +98,30 @@ void own_words(const long long* table, const unsigned char* line, int64_t size, 
     });
 #endif
 }
+
+// The integer at the start of a text, whether it fits, and whether the text is its usual form.
+void integer(const unsigned char* text, int64_t size, int64_t* found)
+{
+    const ShortInteger integer = short_integer({text, text + size});
+    const int64_t all[] = {integer.value, integer.fits, integer.canonical};
+    std::copy_n(all, 3, found);
+}
+
+// As key_bounds, of `count` lines that end at `ends`, each with a byte behind it. The bounds of all lines come key by key.
+void bounds_of_lines(const long long* table, const unsigned char* lines, const int64_t* ends, int64_t count, int64_t* bounds)
+{
+    const LineOrder& order = order_at(table);
+    std::vector<Text> texts, parts(static_cast<size_t>(count));
+    for (int64_t line = 0, start = 0; line < count; start = ends[line++] + 1) texts.push_back({lines + start, lines + ends[line]});
+    const FieldsOfLines fields(order.separator, texts.data(), static_cast<int>(count));
+    for (long long number = 0; number < order.keys; ++number) {
+        fields.take(order.key(number), parts.data());
+        for (int64_t line = 0; line < count; ++line) {
+            *bounds++ = parts[static_cast<size_t>(line)].start - texts[static_cast<size_t>(line)].start;
+            *bounds++ = parts[static_cast<size_t>(line)].stop - texts[static_cast<size_t>(line)].start;
+        }
+    }
+}
 #endif
 
 // The byte's place, the first blank's, and how x and y compare by bytes and by the order's keys.

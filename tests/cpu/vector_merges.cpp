@@ -96,7 +96,7 @@ void random_merges(std::mt19937_64& random)
         const size_t most = turn % 3 == 0 ? 40 * LANES : 900;
         Items a = drawn(random, random() % most, turn % 4), b = drawn(random, random() % most, turn % 4);
         const long long tile = 1 + static_cast<long long>(random() % 3000);
-        const auto path = [tile](const Pair& pair) { merge_path(pair, tile); };
+        const auto path = [tile](const Pair& pair) { merge_path(pair, tile, true); };
         Items found = merged(a, b, path), all = a;
         all.insert(all.end(), b.begin(), b.end());
         std::sort(found.begin(), found.end());

@@ -23,19 +23,17 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.gpu.source import flatten, lines_order, moves_rows, order_macros
-from gpumerge_cli.backends.ladder import KERNELS
-from gpumerge_cli.backends.variants.lookup import LADDER
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import NO_KEYS, LineOrder
 from tests import needs
-from tests.rungs import RUNGS
+from tests.rungs import GPU_KERNELS, GPU_LADDER, GPU_RUNGS
 
 HERE = Path(__file__).parent
 FILES = {
     "keys": "tile.cuh",
     "parts": "partition.cu",
-    **{name: f"merge_{name}.cu" for name in KERNELS},
+    **{name: f"merge_{name}.cu" for name in GPU_KERNELS},
     "check": "check.cu",
     "sorts": "sort_tile.cu",
     "rows": "rows.cu",
@@ -44,11 +42,11 @@ FILES = {
 }
 LEVELS = {
     "level_parts": "partition.cu",
-    **{f"level_{name}": f"merge_{name}.cu" for name in KERNELS},
+    **{f"level_{name}": f"merge_{name}.cu" for name in GPU_KERNELS},
     "level_serial": "sort_serial.cu",
 }
 """The same kernels on all runs of a level."""
-MERGES = tuple(rung.replace(" ", "_") for rung in RUNGS)
+MERGES = tuple(rung.replace(" ", "_") for rung in GPU_RUNGS)
 WORKS = (
     "partition",
     *MERGES,
@@ -144,7 +142,7 @@ class Variant:
     def _has(self, name: str) -> bool:
         needs = {"rows": moves_rows(self.order), "text": not self.order.item_bytes, "values": self.takes_values}
         needs |= dict.fromkeys(["sorts", *LEVELS], self.sorts)
-        needs |= dict.fromkeys(["check", *(other for other in KERNELS if other != "path")], not self.on_path)
+        needs |= dict.fromkeys(["check", *(other for other in GPU_KERNELS if other != "path")], not self.on_path)
         return needs.get(name, True)
 
     @property
@@ -231,7 +229,7 @@ def _works() -> str:
     """The enumeration and the list of kernels that driver.hpp needs."""
     sizes = {3: "h.items", 5: "h.tile"}
     merges = []
-    for variant in LADDER:
+    for variant in GPU_LADDER:
         for load in variant.loads or (None,):
             policy = LaunchPolicy(variant.name, 1, 3, 5, load)
             if not variant.gpu.cut_ahead:

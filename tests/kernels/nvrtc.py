@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from gpumerge_cli.backends.gpu.source import flatten
-from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.formats.record_options import Key, order_of
 from gpumerge_cli.launch import FAN_INS
 from gpumerge_cli.order.key_kinds import KIND_OF
@@ -17,6 +16,7 @@ from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.order.rules import LineKey, LineOrder
 from tests import needs
+from tests.rungs import GPU_KERNELS
 
 RECORD_ORDERS = [
     Order.records(size, offset, key, descending=down)
@@ -42,7 +42,7 @@ SHARED = {75: 64, 80: 163, 86: 99, 89: 99, 90: 227, 100: 227, 120: 99}
 QUICKLY = True
 """Whether a test compiles without optimizations; see the fixture `quickly`."""
 EVERY_COMPARISON = LineOrder(tuple(map(LineKey, KIND_OF)))
-LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in KERNELS))
+LEVELS = ("partition.cu", *(f"merge_{name}.cu" for name in GPU_KERNELS))
 MERGES = (*LEVELS, "check.cu")
 KEY_ORDERS = [Order.of(name, descending=down) for name in (*DTYPES, "datetime64[s]") for down in (False, True)]
 

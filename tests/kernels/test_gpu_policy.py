@@ -16,6 +16,7 @@ from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import KeyOrder, Order
+from tests.rungs import GPU_KERNELS
 
 SMALL = DeviceLimits(max_threads=1024, shared_memory=64 * 1024, multiprocessors=40)
 LARGE = DeviceLimits(max_threads=1024, shared_memory=227 * 1024, multiprocessors=132)
@@ -34,8 +35,14 @@ ORDERS = [Order.of(name) for name in DTYPES] + [
 def test_defaults_fit_every_device(order: Order, limits: DeviceLimits) -> None:
     for kernel, runs in product(KERNELS, (2, 3, 8, 16)):
         policy = resolve(LaunchRequest(kernel), order, limits, runs)
-        assert policy.kernel == kernel
+        assert policy.kernel == (kernel if kernel in GPU_KERNELS else "path")
         assert policy.resident * shared_bytes(policy, order) <= limits.shared_memory
+
+
+def test_a_kernel_that_gpus_lack_runs_as_path_and_says_so() -> None:
+    policy = resolve(LaunchRequest("vector"), KeyOrder("int", 4), LARGE)
+    assert policy == resolve(LaunchRequest("path"), KeyOrder("int", 4), LARGE)
+    assert policy.why.startswith("GPUs have no vector kernel, so path merges: ")
 
 
 def test_auto_is_path_and_says_why() -> None:
@@ -148,7 +155,7 @@ def test_nothing_below_one(option: str) -> None:
     [
         ({"kernel": "basic", "tile_size": 64}, "--tile-size: the basic kernel does not use it; .*tiled or circular"),
         ({"kernel": "path", "blocks": 7}, "--blocks: the path kernel does not use it"),
-        ({"kernel": "auto", "tile_load": "full"}, "--tile-load: the path kernel does not use it; .*--kernel tiled"),
+        ({"kernel": "auto", "tile_load": "full"}, "--tile-load: the default kernel does not use it; .*--kernel tiled"),
     ],
 )
 def test_wishes_that_the_kernel_has_no_use_for(wish: dict[str, Any], message: str) -> None:

@@ -29,9 +29,8 @@ _CHUNK = 2 << 20
 # Many threads keep the interpreter busy dispatching chunks: 16 of them took 1.39 s for 2 x 4 GB in chunks of 2 MiB, and
 # 0.94, 0.91, 0.92 and 1.01 s in chunks of 4 to 32 MiB.
 _CHUNK_OF_MANY = 8 << 20
-# Merging a line takes longer than writing it, so the file's lock is free for longer. Larger chunks mean less work for
-# the interpreter. 8 MiB was the fastest of 2 to 16 MiB for 2 x 0.5 GB of four kinds of lines on two cores.
-_ROW_CHUNK = 8 << 20
+# Lines have rows of 16 bytes beside their text. 1 and 2 MiB took the least processor time of 1 to 8 MiB for 2 x 0.2 GB
+# of four kinds of lines on two cores, and 2 MiB half of the memory of 8.
 _LEAST_CHUNK = 1 << 20
 # Memory of a sort in one piece, for each byte of its keys: unsorted and sorted keys, and small tables. In one piece
 # 100 M int32 took 1.2 s of user time on two cores, and 50 M float64 0.8 s. In merged pieces they took 2.0 and 1.2 s.
@@ -66,6 +65,10 @@ class CpuBackend:
     def resolve(self, request: LaunchRequest, order: Order, runs: int = 2, equals: Equals = Equals.ALL) -> LaunchPolicy:
         return policies.resolve(request, order)
 
+    def resolve_pairs(self, request: LaunchRequest, order: Order) -> LaunchPolicy | None:
+        """See policy.resolve_pairs."""
+        return policies.resolve_pairs(request, order)
+
     def resolve_sort(self, request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         return policies.resolve_sort(request, order, nbytes)
 
@@ -88,10 +91,9 @@ class CpuBackend:
 
     def chunk_sizes(self, order: Order, runs: int, item_bytes: float) -> ChunkSizes:
         spares = min(2, max(0, (runs - 1).bit_length() - 1))
-        if order.is_rows:
-            return ChunkSizes(_ROW_CHUNK, _LEAST_CHUNK, 0, 2 + (1.25 * _ROW_BYTES + 8 * spares) / item_bytes)
-        many = len(os.sched_getaffinity(0)) > _FEW_THREADS
-        return ChunkSizes(_CHUNK_OF_MANY if many else _CHUNK, _LEAST_CHUNK, 0, 2 + spares)
+        chunk = _CHUNK_OF_MANY if len(os.sched_getaffinity(0)) > _FEW_THREADS else _CHUNK
+        footprint = 2 + (1.25 * _ROW_BYTES + 8 * spares) / item_bytes if order.is_rows else 2 + spares
+        return ChunkSizes(chunk, _LEAST_CHUNK, 0, footprint)
 
     def piece_sizes(self, order: Order, item_bytes: float) -> PieceSizes:
         room = 2 * _PAIR_BYTES / item_bytes if order.is_rows else 1
@@ -143,6 +145,29 @@ class CpuBackend:
         counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
         arguments = (order_spec(order), launch_spec(policy), addresses, counts, len(runs))
         check_status(self._library.gm_merge_arrays(*arguments, out.ctypes.data, threads))
+
+    def merge_pairs(
+        self,
+        runs: Sequence[Any],
+        values: Sequence[Any],
+        order: Order,
+        policy: LaunchPolicy,
+        out: Any,
+        out_values: Any,
+        *,
+        threads: int = 1,
+    ) -> None:
+        """Merge runs as merge_arrays does, and move the value of each key along, to `out_values`.
+
+        runs: of numbers of 4 or 8 bytes. values: for each run a contiguous array with rows of 4 or 8 bytes, one a key.
+        """
+        addresses, of_values = (
+            (ctypes.c_void_p * len(runs))(*(each.ctypes.data for each in arrays)) for arrays in (runs, values)
+        )
+        counts = (ctypes.c_int64 * len(runs))(*map(len, runs))
+        arguments = (order_spec(order), launch_spec(policy), addresses, of_values, counts, len(runs))
+        to = (out_values.nbytes // max(1, len(out)), out.ctypes.data, out_values.ctypes.data)
+        check_status(self._library.gm_merge_pairs(*arguments, *to, threads))
 
     def combine_arrays(self, runs: Sequence[Any], order: Order, equals: Equals, out: Any, *, threads: int = 1) -> int:
         """Write a set of sorted 1-D contiguous arrays of the order's dtype to the front of `out`.

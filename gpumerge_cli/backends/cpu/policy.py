@@ -10,6 +10,7 @@ from gpumerge_cli.backends.cpu.team import ThreadTeam
 from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.backends.splits import Lengths, Splits
 from gpumerge_cli.backends.variants.lookup import requested_variant, variant_named
+from gpumerge_cli.backends.variants.variant import Variant
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, SortPolicy, SortRequest, check_recursion
 from gpumerge_cli.order.kinds import Order
@@ -20,13 +21,30 @@ SORT_TILE_BYTES = 1 << 19
 
 def resolve(request: LaunchRequest, order: Order) -> LaunchPolicy:
     """Decide what the request leaves open. Raises UsageError that names the exceeded limit."""
-    variant = requested_variant(request)
+    variant = _taking(requested_variant(request), order)
     why = variant.cpu.how if request.kernel == "auto" else "asked for"
+    if request.kernel not in ("auto", variant.name):
+        why += f"; this processor has no {request.kernel} kernel for {order.describe()}, so {variant.name} merges"
     why += "; host threads stand for blocks here" if request.blocks is not None else ""
     why += "" if variant.rounds else _unstaged(request)
     if request.blocks is not None and request.blocks < 1:
         raise UsageError(f"--blocks {request.blocks}: at least 1 block is needed")
     return variant.cpu.resolve(request, order.compared_bytes, why)
+
+
+def resolve_pairs(request: LaunchRequest, order: Order) -> LaunchPolicy | None:
+    """The launch of a merge of keys with values, which by vectors is faster than by items for all keys; None if the
+    kernel merges keys alone. Raises UsageError that names the exceeded limit.
+    """
+    variant = requested_variant(request)
+    chosen = variant.cpu.resolve(request, order.compared_bytes, variant.cpu.how)
+    return chosen if variant.tile == "output" else None
+
+
+def _taking(asked: Variant, order: Order) -> Variant:
+    """The last variant up to `asked` that takes items of this order."""
+    names = KERNELS[KERNELS.index(asked.name) :: -1]
+    return next(variant for variant in map(variant_named, names) if variant.cpu.takes(order))
 
 
 def splits(policy: LaunchPolicy, threads: int) -> Splits:

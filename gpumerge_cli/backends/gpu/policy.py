@@ -105,4 +105,7 @@ def resolve(request: LaunchRequest, order: Order, limits: DeviceLimits, runs: in
     check_request(request, limits)
     variant = requested_variant(request)
     why = "the fastest at every key width" if request.kernel == "auto" else "asked for"
-    return variant.gpu.resolve(LaunchFacts(request, item_bytes(order), limits, runs, f"{why}: {variant.gpu.how}"))
+    policy = variant.gpu.resolve(LaunchFacts(request, item_bytes(order), limits, runs, f"{why}: {variant.gpu.how}"))
+    if request.kernel in ("auto", policy.kernel):
+        return policy
+    return replace(policy, why=f"GPUs have no {request.kernel} kernel, so {policy.kernel} merges: {variant.gpu.how}")

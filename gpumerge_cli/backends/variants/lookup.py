@@ -32,14 +32,15 @@ def variant_named(name: str) -> Variant:
 
 def requested_variant(request: LaunchRequest) -> Variant:
     """The variant that a request runs, the same on every backend. Raises UsageError for an option it does not use."""
-    # The last one is auto's, and is the only one to be loaded for it.
+    # The last one is auto's, so the simple ones are not loaded for it.
     ladder = map(variant_named, reversed(KERNELS))
     chosen = next(one for one in ladder if one.auto) if request.kernel == "auto" else variant_named(request.kernel)
     for option in LAUNCH_OPTIONS:
         if getattr(request, option) is not None and option not in chosen.options:
             kernels = [name for name in KERNELS if option in variant_named(name).options]
+            name = "default" if request.kernel == "auto" else chosen.name
             raise UsageError(
-                f"--{option.replace('_', '-')}: the {chosen.name} kernel does not use it",
+                f"--{option.replace('_', '-')}: the {name} kernel does not use it",
                 way_out=f"leave it out, or use --kernel {' or '.join(kernels)}",
             )
     return chosen

@@ -1,24 +1,23 @@
-"""Rung 4: each block merges one tile of the output, cut beforehand. On the CPU four chains do, keys by vectors."""
+"""Rung 4: each block merges one tile of the output, cut beforehand. On the CPU four chains do."""
 
 from __future__ import annotations
 
 from gpumerge_cli.backends.kernel_sizes import kernel_size
-from gpumerge_cli.backends.limits import MAX_TILE, DeviceLimits, check_shared_memory, size_in_range
-from gpumerge_cli.backends.splits import Lengths, Splits, ceil_div, every, some
+from gpumerge_cli.backends.limits import DeviceLimits, check_shared_memory
+from gpumerge_cli.backends.splits import Splits, ceil_div, every
+from gpumerge_cli.backends.variants import chains
 from gpumerge_cli.backends.variants.variant import LaunchFacts, OnCpu, OnGpu, Variant, register_variant
 from gpumerge_cli.dataclass import replace
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.launch import FAN_INS, LaunchPolicy, LaunchRequest, Transfer
-from gpumerge_cli.native.library import library
 from gpumerge_cli.order.base import Macros
 
 MAX_ITEMS_PER_THREAD = 64
 """A thread keeps its items in registers, and a thread of a device has 255. Its loops are unrolled."""
 
 # The items that a chain merges before the four are cut again. Chains end at different times, and the last one goes on
-# alone, so this is short; but it is so long that co-ranks cost nothing. Keys, of 8 bytes at most, go by vectors, so
-# fast that a chain must be longer for the processor to fetch ahead.
-_CHAIN_ITEMS, _CHAIN_KEYS = 16384, 262_144
+# alone, so this is short; but it is so long that co-ranks cost nothing.
+_CHAIN_ITEMS = 16384
 _ITEM_BYTES = (1, 2, 4, 8, 12, 16)
 _SHAPES: dict[Transfer, dict[int, tuple[tuple[int, int, int], ...]]] = {
     "bulk": {
@@ -136,46 +135,26 @@ def _gpu_splits(policy: LaunchPolicy, total: int) -> Splits:
     return (("block", every(policy.tile_size)), ("thread", every(policy.items_per_thread)))
 
 
-def _on_cpu(request: LaunchRequest, width: int, why: str) -> LaunchPolicy:
-    chains = library().CHAINS
-    length = _CHAIN_KEYS if width <= 8 else _CHAIN_ITEMS
-    tile = size_in_range("--tile-size", request.tile_size, chains * length, chains, MAX_TILE, "items a tile")
-    items = size_in_range(
-        "--items-per-thread", request.items_per_thread, -(-tile // chains), 1, MAX_TILE, "items a thread"
-    )
-    if request.tile_size is not None and request.items_per_thread is not None and items * chains != tile:
-        raise UsageError(
-            f"--tile-size {tile} is not {chains} chains of --items-per-thread {items}",
-            way_out="leave one of them out",
-        )
-    return LaunchPolicy("path", 1, items, items * chains, why=why)
-
-
-def _cpu_splits(policy: LaunchPolicy) -> Splits:
-    number = library().CHAINS
-
-    def chains(length: int) -> Lengths:
-        each = length // number
-        return some([(each, number - 1), (length - each * (number - 1), 1)])
-
-    return (("block", every(policy.tile_size)), ("chain", chains))
-
-
+PATH_OPTIONS = frozenset({"tile_size", "fan_in", "transfer"})
+ON_GPU = OnGpu(
+    resolve=_on_gpu,
+    shared=_shared,
+    sizes=lambda policy: (),
+    splits=_gpu_splits,
+    macros=_macros,
+    cut_ahead=True,
+    how="one tile a block, cut beforehand",
+)
 register_variant(
     Variant(
         name="path",
-        options=frozenset({"tile_size", "fan_in", "transfer"}),
+        options=PATH_OPTIONS,
         tile="output",
-        auto=True,
-        gpu=OnGpu(
-            resolve=_on_gpu,
-            shared=_shared,
-            sizes=lambda policy: (),
-            splits=_gpu_splits,
-            macros=_macros,
-            cut_ahead=True,
-            how="one tile a block, cut beforehand",
+        gpu=ON_GPU,
+        cpu=OnCpu(
+            lambda request, width, why: chains.chain_policy("path", request, _CHAIN_ITEMS, why),
+            chains.chain_splits,
+            how="four chains a thread",
         ),
-        cpu=OnCpu(_on_cpu, _cpu_splits, how="four chains a thread, keys by vectors"),
     )
 )

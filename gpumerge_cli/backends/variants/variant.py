@@ -4,6 +4,8 @@ A variant is three files: its CUDA kernel, kernels/gpu/merge_NAME.cu; its twin f
 kernels/cpu/merge_NAME.hpp; and rungN_NAME.py beside this one, which registers the `Variant`. Both kernel files define a
 function merge_NAME; if the variant has several ways to load tiles, they define merge_NAME_LOAD for each. All code that
 lists, launches, compares or draws variants takes them from the registry.
+
+A variant that a processor or an order has no kernel for runs as another rung there, which its policy then names.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from gpumerge_cli.backends.splits import Splits
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.launch import LaunchPolicy, LaunchRequest, TileLoad
 from gpumerge_cli.order.base import Macros
+from gpumerge_cli.order.kinds import Order
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,9 @@ class OnGpu:
     """A variant on a GPU."""
 
     resolve: Callable[[LaunchFacts], LaunchPolicy]
-    """Decides what the request leaves open. Raises UsageError that names the exceeded limit."""
+    """Decides what the request leaves open. Raises UsageError that names the exceeded limit. Policies name the rung
+    whose kernel is launched.
+    """
     shared: Callable[[LaunchPolicy, int], int]
     """Gives the bytes of dynamic shared memory of a block, from the policy and the bytes of an item."""
     sizes: Callable[[LaunchPolicy], tuple[int, ...]]
@@ -62,6 +67,8 @@ class OnCpu:
     """Gives the levels that a host thread cuts its piece into."""
     how: str = ""
     """Says in a few words how the kernel works."""
+    takes: Callable[[Order], bool] = lambda order: True
+    """Whether it has a way of its own to merge items of this order. Else the rung before it merges them."""
 
 
 @dataclass(frozen=True, eq=False)
