@@ -132,8 +132,8 @@ def _choices(total: int) -> Iterator[tuple[Resources, LaunchRequest]]:
         yield gpu, LaunchRequest(kernel, threads, items, tile, load, blocks=2)  # type: ignore[arg-type]
     for threads, items in product(thread_counts, _ITEMS):
         yield gpu, LaunchRequest("path", threads, items, transfer="vector")
-    for tile in tiles:
-        yield Resources("cpu"), LaunchRequest("path", tile_size=tile)
+    for kernel, tile in product(("path", "vector"), tiles):
+        yield Resources("cpu"), LaunchRequest(kernel, tile_size=tile)
 
 
 def _launch(

@@ -24,6 +24,7 @@ from gpumerge_cli.results.page import PathPage
 from tests.explain.test_path import INT32, SORTED, items, plain_path
 from tests.kernels.kernel_pairs import BOOK_PAIRS
 
+ON_CPU = ("path on the CPU", "vector on the CPU")
 STAGED = [("tiled", "full"), ("tiled", "exact"), ("circular", None)]
 
 
@@ -160,7 +161,7 @@ def test_the_requested_launch_comes_first() -> None:
     page = page_of([1, 3], [2], LaunchRequest("tiled", 2, 1, 2, "exact"))
     assert page.launches[0].launch.startswith("tiled 2x1, tile 2 exact, 1 block")
     assert page_of([1], [2], LaunchRequest("circular")).launches[0].kernel == "circular"
-    assert page.kernels == ("basic", "tiled full", "tiled exact", "circular", "path", "path on the CPU")
+    assert page.kernels == ("basic", "tiled full", "tiled exact", "circular", "path", *ON_CPU)
     assert {launch.kernel for launch in page.launches} == set(page.kernels)
     with pytest.raises(UsageError, match="thread"):
         page_of([1], [2], LaunchRequest("path", 2, 4, 2))
