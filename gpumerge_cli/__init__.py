@@ -1,9 +1,10 @@
 """gpumerge: merge and sort files and arrays on the GPU or the CPU.
 
 merge, sort, unique, topk, argsort, argtopk, is_sorted, rank, rank_of, union, intersect, difference, symmetric, join,
-asof_join and diff take arrays. A TextKey says what values the text in arrays is read as.
-merge_tables and sort_table take tables of pyarrow, and frames of polars and pandas. merge_files, sort_files and
-check_files do what the commands do. run carries out a Job of files. An invalid argument raises a GpumergeError.
+asof_join and diff take arrays. A TextKey says what values the text in arrays is read as. A ColumnArray holds texts of
+any lengths, or values with nulls. merge_tables and sort_table take tables of pyarrow, and frames of polars and pandas.
+merge_files, sort_files and check_files do what the commands do. run carries out a Job of files. An invalid argument
+raises a GpumergeError.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 from gpumerge_cli.arrays.asof import asof_join as asof_join
+from gpumerge_cli.arrays.column_array import ColumnArray as ColumnArray
 from gpumerge_cli.arrays.diffs import ArrayDiff as ArrayDiff
 from gpumerge_cli.arrays.diffs import diff as diff
 from gpumerge_cli.arrays.joining import join as join

@@ -19,6 +19,7 @@ from gpumerge_cli.arrays import prepared_calls
 from gpumerge_cli.backends import select
 from gpumerge_cli.backends.gpu import access
 from gpumerge_cli.order.kinds import Order
+from tests.columns import shared_bytes
 
 _KNOWN = "biufc"
 
@@ -136,7 +137,10 @@ class _Module:
 
     ndarray = DeviceArray
     cuda = SimpleNamespace(
-        runtime=SimpleNamespace(getDevice=lambda: 0, pointerGetAttributes=lambda _: SimpleNamespace(device=0))
+        runtime=SimpleNamespace(getDevice=lambda: 0, pointerGetAttributes=lambda _: SimpleNamespace(device=0)),
+        Device=lambda number: _Device(),
+        UnownedMemory=lambda address, nbytes, owner: _Pointer(address, owner),
+        MemoryPointer=lambda memory, offset: memory,
     )
     asarray = staticmethod(lambda given: _asarray(given))
     may_share_memory = staticmethod(lambda a, b: np.may_share_memory(_bare(a), _bare(b)))
@@ -203,6 +207,10 @@ class FakeBackend:
         found = sum(np.searchsorted(_images(run, order), _images(items, order), side) for run in runs)
         out.reshape(-1)[:] = _wrapped(found)
 
+    def strings(self) -> Any:
+        """See GpuBackend."""
+        return FakeStrings()
+
     def prepared_set(self, order: Order, equals: Any) -> Any:
         """See GpuBackend."""
 
@@ -226,6 +234,41 @@ class FakeBackend:
             out[: len(ranks)] = found
             found = out[: len(ranks)]
         return found, None if values is None else _Module().concatenate(values)[_wrapped(ranks)]
+
+
+class FakeStrings:
+    """The part of DeviceStrings that calls use, text by text."""
+
+    @staticmethod
+    def words(texts: Any, some: Any, at: Any) -> tuple[Any, Any]:
+        """See DeviceStrings."""
+        rests = [text[begin:] for text, begin in zip(_some_texts(texts, some), _bare(at).tolist(), strict=True)]
+        words = np.array([int.from_bytes(rest[:8].ljust(8, b"\0"), "big") for rest in rests], np.uint64)
+        return _wrapped(words), _wrapped(np.array([min(len(rest), 9) for rest in rests], np.uint8))
+
+    @staticmethod
+    def compared(texts: Any, some: Any, pivots: Any, at: Any, most: int) -> Any:
+        """See DeviceStrings."""
+        codes = []
+        pairs = zip(_some_texts(texts, some), _some_texts(texts, pivots), _bare(at).tolist(), strict=True)
+        for text, pivot, begin in pairs:
+            assert text[:begin] == pivot[:begin]
+            shared = shared_bytes(text[begin:], pivot[begin:])
+            codes.append(most if text == pivot else shared if text < pivot else 2 * most - shared)
+        return _wrapped(np.array(codes, np.int64))
+
+    @staticmethod
+    def gathered(texts: Any, indices: Any, starts: Any) -> Any:
+        """See DeviceStrings."""
+        found = b"".join(_some_texts(texts, indices))
+        assert len(found) == int(_bare(starts)[-1])
+        return _wrapped(np.frombuffer(found, np.uint8).copy())
+
+
+def _some_texts(texts: Any, some: Any) -> list[bytes]:
+    data, starts = (_bare(each) for each in texts)
+    assert (data.dtype, starts.dtype, _bare(some).dtype) == (np.uint8, np.int64, np.int64)
+    return [data[starts[one] : starts[one + 1]].tobytes() for one in _bare(some).tolist()]
 
 
 class _FakeRanks:
@@ -264,6 +307,11 @@ def _images(items: Any, order: Any) -> Any:
 @pytest.fixture
 def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module that stands for CuPy, with the backend that stands for a GPU's."""
+    return installed(monkeypatch)
+
+
+def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """See fake_cupy. Skips a test without CuPy, whose errors are used."""
     streams = pytest.importorskip("gpumerge_cli.backends.gpu.streams", exc_type=ImportError)
     pytest.importorskip("gpumerge_cli.arrays.device_selection", exc_type=ImportError)
     module = _Module()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ from gpumerge_cli.backends.gpu.sort_policy import RANK_MERGING_THREADS
 from gpumerge_cli.backends.limits import TUNED_ON
 from gpumerge_cli.backends.variants.rung4_path import path_tile
 from tests.fake_driver import FakeDriver, Kernel, put_driver
+from tests.fake_groups import check_blocks, groups_of, write_words
 
 STREAM = 77
 
@@ -125,6 +127,8 @@ class FakeKernels:
         size, columns, fan_in = self.order.item_bytes, FakeColumns(self.order, macros), macros["RUNS"]
         tile = path_tile(threads, macros["ITEMS_PER_THREAD"], fan_in)
         ahead = 2 * fan_in
+        if macros.get("GROUPED"):
+            return partial(self._merge_groups, fan_in, tile)
 
         def merge(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             (out, cuts, own, text, starts), told = given[ahead : ahead + 5], given[ahead + 5 :]
@@ -144,6 +148,20 @@ class FakeKernels:
                 items(out, len(both), size)[:] = both
 
         return merge
+
+    def _merge_groups(self, fan_in: int, tile: int, blocks: int, stream: int, given: Any, dependent: bool) -> None:
+        out, cuts, own, text, starts = given[3:]
+        assert (text, starts) == (0, 0)
+        assert own == (own_cuts_of_dependents(TUNED_ON) if cuts else blocks)
+        assert dependent == (cuts != 0)
+        size, groups = self.order.item_bytes, groups_of(given, fan_in, tile)
+        check_blocks(given, [-(-group.total // tile) for group in groups], blocks)
+        results = [merged(self.order, [items(*run, size) for run in group.runs]) for group in groups]
+        for group, both in zip(groups, results, strict=True):
+            items(out + group.start * size, group.total, size)[:] = both
+
+    def write_words(self, macros: Any, threads: int) -> Kernel:
+        return write_words
 
     def merge_by_rank(self, macros: Any, threads: int) -> Kernel:
         size, columns = self.order.item_bytes, FakeColumns(self.order, macros)
@@ -188,6 +206,16 @@ class FakeKernels:
 
     def partition(self, macros: Any, threads: int) -> Kernel:
         fan_in = macros["RUNS"]
+
+        def cut_groups(blocks: int, stream: int, given: Any, dependent: bool) -> None:
+            cuts, edges, stretch, tile, *_ = given[3:]
+            each = [-(-group.total // tile) + 1 for group in groups_of(given, fan_in, tile)]
+            assert (sum(each), stretch) == (edges, partition_stretch(edges, fan_in, TUNED_ON, groups=True))
+            check_blocks(given, [-(-edges // stretch) for edges in each], blocks)
+            memory(cuts, edges * fan_in * 8)[:] = 0xFF
+
+        if macros.get("GROUPED"):
+            return cut_groups
 
         def cut(blocks: int, stream: int, given: Any, dependent: bool) -> None:
             cuts, edges, stretch, tile, *_ = given[2 * fan_in :]

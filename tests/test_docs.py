@@ -49,6 +49,10 @@ INSTEAD = {
     # Machines may lack the locales: tests/cli/test_locale.py makes them.
     "gpumerge sort --locale de_DE.UTF-8 names.txt": "",
     "gpumerge merge --locale env a.txt b.txt -o merged.txt": "",
+    # Documents run gpumerge in this process, which has no shell.
+    "gpumerge learn --solution basic > puzzles/basic.cu": (
+        f"PYTHONPATH={ROOT} {sys.executable} -m gpumerge_cli learn --solution basic > puzzles/basic.cu"
+    ),
     # These measure for minutes. Commands with little to measure replace them; later commands read what these write.
     "gpumerge bench --quick": f"gpumerge bench --quick --sizes 2^10 {_LITTLE}",
     "gpumerge bench -o gpu.json -o gpu.md --figures figures": f"gpumerge bench -o gpu.json --sizes 2^10 {_LITTLE}",

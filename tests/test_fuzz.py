@@ -17,9 +17,12 @@ from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.kinds import Order, TextOrder
-from tests import fuzz, fuzz_api, fuzz_cases, fuzz_device
+from tests import fuzz, fuzz_api, fuzz_cases, fuzz_columns, fuzz_device, needs
+from tests.fake_cupy import fake_cupy
 from tests.linekeys import item_key
 from tests.reference import ReferenceBackend, ReferenceWorkspace
+
+__all__ = ["fake_cupy"]
 
 
 def test_random_cases_are_right(backend: Backend, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,3 +194,14 @@ def test_a_right_run_exits_0(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert printed.startswith("seed ")
     assert "60 of 60 right" in printed
+
+
+@pytest.mark.parametrize("backend", ["cpu", "stand-in", pytest.param("gpu", marks=pytest.mark.gpu)])
+def test_random_calls_on_columns(backend: str, rng: np.random.Generator, request: pytest.FixtureRequest) -> None:
+    if backend == "gpu":
+        request.getfixturevalue("gpu_backend")
+    module = needs.library("cupy") if backend == "gpu" else None
+    put = fuzz_columns.put_by(request.getfixturevalue("fake_cupy") if backend == "stand-in" else module)
+    for _ in range(120):
+        case, wrong = fuzz_columns.run_case(rng, put)
+        assert not wrong, f"{case.describe()}: {wrong}"

@@ -16,7 +16,7 @@ from tests import needs
 
 pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import compiled, launching, merging, module, streams
+from gpumerge_cli.backends.gpu import compiled, launching, many_runs, merging, module, streams
 from gpumerge_cli.backends.gpu import driver as driver_module
 from gpumerge_cli.backends.gpu.checking import Checks
 from gpumerge_cli.backends.gpu.launching import Launch
@@ -301,7 +301,10 @@ class TestCompiling:
                     run(sort.steps((4096, count), (8192, 16384), room, ends))
                     assert events == expected
 
-    def test_the_kernel_that_lays_runs_together_compiles_beside_those_that_sort_them(self, events: list[str]) -> None:
+    def test_the_kernel_that_lays_runs_together_compiles_beside_those_that_sort_them(
+        self, events: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(many_runs, "pays", lambda *given: True)
         order = Order.of("int32")
         policy = replace(resolve(LaunchRequest(), order, TUNED_ON, 900), runs=900)
         merge = MergeOfMany(module.Kernels(0, order, TUNED_ON), policy)

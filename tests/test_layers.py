@@ -19,7 +19,7 @@ LAYERS = {
     "secret_values": 0, "shell_words": 0, "suggestions": 0, "temporary_files": 0, "trust": 0, "units": 0, "urls": 0,
     "native": 1, "backends": 1, "formats": 1, "results": 1,
     "plan": 2, "engine": 2, "cluster": 2,
-    "arrays": 3, "batch": 3, "compare": 3, "explain": 3, "report": 3,
+    "arrays": 3, "batch": 3, "compare": 3, "explain": 3, "learn": 3, "report": 3,
     "cli": 4, "__main__": 4,
 }  # fmt: skip
 # These rooms see no more than this of others beside or below them, but for words.
@@ -42,9 +42,9 @@ ONLY = {
 ENTERED = {
     "backends.cpu": {"backends.select"},
     "backends.gpu": {
-        "backends.select", "explain.shape", "cli.batch_jobs", "cli.batch_processes", "cli.info",
-        "arrays.counting", "arrays.device", "arrays.device_images", "arrays.device_selection", "arrays.multi_gpu",
-        "arrays.payload", "arrays.prepared_calls",
+        "backends.select", "explain.shape", "learn.on_gpu", "cli.batch_jobs", "cli.batch_processes", "cli.info",
+        "arrays.column_images", "arrays.counting", "arrays.device", "arrays.device_images", "arrays.device_text_items",
+        "arrays.device_selection", "arrays.multi_gpu", "arrays.payload", "arrays.prepared_calls",
     },
 }  # fmt: skip
 # Names of the package itself that modules may import. Its other names come from rooms above most modules.
@@ -57,7 +57,7 @@ STARTING = {"compare.costs"}
 LIBRARIES = {
     "typer": {"cli.application"},
     "click": set(),
-    "rich": {"cli", "report.terminal", "report.terminal_path"},
+    "rich": {"cli", "report.terminal", "report.terminal_learn", "report.terminal_path"},
     "cupy": {"backends.gpu", "arrays"},
     "pyarrow": {"arrays", "formats.tables"},
     "botocore": {f"formats.stores.s3_{name}" for name in ("answers", "client", "content", "errors")},

@@ -16,7 +16,7 @@ from tests import needs
 
 pytest.importorskip("cupy", reason=needs.reason("cupy"), exc_type=ImportError)
 
-from gpumerge_cli.backends.gpu import joining, many_runs, prepared, recording, source, streams
+from gpumerge_cli.backends.gpu import joining, many_runs, merging, prepared, recording, source, streams
 from gpumerge_cli.backends.gpu.launching import Launch, queue
 from gpumerge_cli.backends.gpu.sort_policy import counting_bytes, digit_shape, pair_order
 from gpumerge_cli.backends.limits import TUNED_ON
@@ -80,13 +80,15 @@ def test_dates(rng: np.random.Generator, descending: bool) -> None:
 
 
 @pytest.mark.parametrize("number", [17, 40, 300])
+@pytest.mark.parametrize("own_cuts", [merging.OWN_CUTS, 0])
 def test_merges_of_many_runs_by_passes(
-    monkeypatch: pytest.MonkeyPatch, driver: FakeDriver, rng: np.random.Generator, number: int
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, number: int, own_cuts: int
 ) -> None:
-    driver.moves = True
     monkeypatch.setattr(many_runs, "pays", lambda *given: False)
+    monkeypatch.setattr(merging, "OWN_CUTS", own_cuts)
     for dtype in ("uint8", "int64"):
         runs = [np.sort(some(rng, dtype, int(rng.integers(0, 300)))) for _ in range(number)]
+        runs[-1] = np.sort(some(rng, dtype, 50_000))
         out = np.empty(sum(map(len, runs)), dtype)
         assert call(("merge", Order.of(dtype), number), runs, out, [], None)
         assert (out == np.sort(np.concatenate(runs))).all()
@@ -267,6 +269,7 @@ def test_many_runs_are_laid_together_and_sorted(
     monkeypatch.setattr(prepared, "scratch", lambda nbytes: SimpleNamespace(ptr=1 << 30))
     monkeypatch.setattr(FakeKernels, "ready", lambda self, name, *rest: Launch(lambda: driver.kernel(join), 1))
     monkeypatch.setattr(many_runs.SortByDigits, "steps", sorted_)
+    monkeypatch.setattr(many_runs, "pays", lambda *given: True)
     call = prepared.prepare("merge", order, 900, device=0, limits=TUNED_ON)
     assert call is not None
     assert call.takes(total)

@@ -20,7 +20,7 @@ from gpumerge_cli import DisorderError, InputError, TextKey, UsageError, merge_t
 from gpumerge_cli.arrays import merged_positions as merged_positions_module
 from gpumerge_cli.arrays import taken_rows
 from gpumerge_cli.arrays.merged_positions import merged_positions
-from gpumerge_cli.arrays.string_ranks import string_ranks
+from gpumerge_cli.arrays.string_ranks import host_texts, string_ranks
 from tests.formats.tables.random_arrays import TYPES, drawn_array, order_keys
 
 NAMES = ["Ann", "Bob", "Eve", None, "", "Zoë", "annex of the house", "annex of the horse"]
@@ -122,7 +122,7 @@ def test_ranks_of_strings(rng: random.Random) -> None:
         letters = rng.choice([b"\0a", b"ab", bytes(range(256)), b"\0"])
         some = [bytes(rng.choices(letters, k=rng.randrange(30))) for _ in range(rng.randrange(1, 40))]
         parts = [[rng.choice(some) for _ in range(rng.randrange(40))] for _ in range(rng.randrange(1, 4))]
-        found = string_ranks([pa.array([b"ahead", *part], pa.large_binary())[1:] for part in parts], None)
+        found = string_ranks([host_texts(pa.array([b"ahead", *part], pa.large_binary())[1:]) for part in parts], None)
         texts = list(chain(*parts))
         assert np.concatenate(found).tolist() == [sorted(texts).index(text) for text in texts]
         assert [len(each) for each in found] == [len(part) for part in parts]

@@ -48,6 +48,8 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     assert {f"gpumerge_cli/kernels/{name}" for name in kernels} <= set(names)
     assert {f"gpumerge_cli/lib/gpumerge-{level}.so" for level in LEVELS} <= set(names)
     assert "gpumerge_cli/kernels/cpu/entries.h" in names
+    puzzles = [path for folder in ("files", "emulator") for path in (ROOT / "gpumerge_cli/learn" / folder).iterdir()]
+    assert {path.relative_to(ROOT).as_posix() for path in puzzles} <= set(names)
     assert wheel.name.endswith(f"-py3-none-manylinux_2_17_{platform.machine()}.whl")
     assert {"gpumerge_cli/py.typed", "gpumerge_cli/__init__.pyi", "gpumerge_cli/report/html.css"} <= set(names)
     parts = (ROOT / "gpumerge_cli" / "report" / "page").iterdir()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes most results of a GPU in FOLDER, at one commit: those that the README, data/manual/speed.md and the figures show of one
-# GPU. In data/results/h200 it does not make cluster.md, costs.json, many-runs.md, memory.md, merges.md and
+# GPU. In data/results/h200 it does not make cluster.md, costs.json, memory.md, merges.md and
 # compare-*-uncoarsened.*, nor what shows that kernels are right: *check.txt, tests-device.txt and fuzz-device.txt. The README
 # there says what makes these.
 # usage: data/bench/measure_all.sh FOLDER SCRATCH [SECONDS [STEP...]]

@@ -128,7 +128,7 @@ def by_steps(backend: Any, order: Order, keys: cupy.ndarray, out: cupy.ndarray) 
         times = []
         for own in (merging.OWN_CUTS, 0, 1 << 30):
             usual, merging.OWN_CUTS = merging.OWN_CUTS, own
-            merge = merging.Merge(kernels, of_fan_in(policy.launch, fan_in), batched=True)
+            merge = merging.Merge(kernels, of_fan_in(policy.launch, fan_in), form="level")
             merging.OWN_CUTS = usual
             times.append(timed(partial(by_level, merge, level, scratch.data.ptr)))
         print(f"{fan_in} runs of {length}: {times[0]:.3f}; cut ahead {times[1]:.3f}; cut by its blocks {times[2]:.3f}")

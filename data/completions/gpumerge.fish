@@ -21,6 +21,7 @@ complete -c gpumerge -n __gpumerge_command -a rank -d 'Find items by their ranks
 complete -c gpumerge -n __gpumerge_command -a batch -d 'Run the merges, sorts, checks, sets, diffs, joins and ranks that a job file lists.'
 complete -c gpumerge -n __gpumerge_command -a bench -d 'Time every kernel and library on synthetic runs.'
 complete -c gpumerge -n __gpumerge_command -a path -d 'Draw the merge path of two sorted inputs.'
+complete -c gpumerge -n __gpumerge_command -a learn -d 'Learn by writing the kernels of the textbook\'s chapter on merge, each checked as you go.'
 complete -c gpumerge -n __gpumerge_command -a generate -d 'Make test files, sorted or shuffled.'
 complete -c gpumerge -n __gpumerge_command -a info -d 'Show devices, versions and auto\'s picks, or the facts of tables.'
 complete -c gpumerge -n '__gpumerge_command merge' -F
@@ -942,6 +943,15 @@ complete -c gpumerge -n '__gpumerge_command path' -l items-per-thread -x -d 'Ite
 complete -c gpumerge -n '__gpumerge_command path' -l tile-size -x -d 'Items of each input that a block stages.'
 complete -c gpumerge -n '__gpumerge_command path' -l tile-load -xa 'full exact' -d 'For kernels that can do both, load in each round --tile-size items of each input, or only the items needed.'
 complete -c gpumerge -n '__gpumerge_command path' -l blocks -x -d 'Blocks in the grid, for kernels that stage rounds; 1 if other sizes of the launch are given.'
+complete -c gpumerge -n '__gpumerge_command learn' -F
+complete -c gpumerge -n '__gpumerge_command learn' -l check -d 'Compile the files of FOLDER, run them on the textbook\'s cases and on random ones, and show the first problem. Nothing of FOLDER is run without this.'
+complete -c gpumerge -n '__gpumerge_command learn' -l solution -x -d 'Print the solution of a puzzle, or all answers of the exercises.'
+complete -c gpumerge -n '__gpumerge_command learn' -l seed -x -d 'The same seed makes the same random cases; by default they differ.'
+complete -c gpumerge -n '__gpumerge_command learn' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
+complete -c gpumerge -n '__gpumerge_command learn' -l backend -xa 'auto gpu cpu' -d 'The processor that checks. cpu emulates a GPU, by a C++ compiler, and shows races and accesses outside of arrays; gpu compiles by NVRTC. auto takes all that are available.'
+complete -c gpumerge -n '__gpumerge_command learn' -l device -x -d 'The number of the GPU, counted from 0.'
+complete -c gpumerge -n '__gpumerge_command learn' -l debug -l traceback -d 'On an error, show the traceback, too.'
+complete -c gpumerge -n '__gpumerge_command learn' -l help -s h -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command generate' -F
 complete -c gpumerge -n '__gpumerge_command generate' -l format -xa 'arrow arrows csv jsonl npy parquet raw text' -d 'The layout of the files; by default, their suffixes give it.'
 complete -c gpumerge -n '__gpumerge_command generate' -l dtype -x -d 'Items of raw files, in NumPy\'s names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian int32. By default, the suffix gives it. With fields, as u4,f8 or [(\'id\',\'<u4\'),(\'name\',\'S10\')]: records, whose key --field names.'

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypedDict, Unpack, overload
 
+import numpy as np
+
 from gpumerge_cli.arrays.asof_pairs import AsofRequest, limit_of
 from gpumerge_cli.arrays.call import Call, CallOptions
-from gpumerge_cli.arrays.common_dtype import as_arrays
-from gpumerge_cli.arrays.interchange import is_one_array
+from gpumerge_cli.arrays.common_dtype import as_arrays, beside_arrays
+from gpumerge_cli.arrays.interchange import is_cupy, is_one_array
 from gpumerge_cli.arrays.options import flag, same_side, short_repr
+from gpumerge_cli.arrays.plain_items import in_wider_dtype
 from gpumerge_cli.arrays.run import run_call
 from gpumerge_cli.arrays.signatures import Host, Indices
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.asof import DIRECTIONS, AsofDirection
+
+_TEXTS = np.dtype("S")
+"""The dtype of keys that are near to each other in their order alone."""
 
 
 class _Keywords(TypedDict, total=False):
@@ -56,7 +62,7 @@ def asof_join(
     by:
         Exact keys beside them: two arrays of one dtype, as long as `a` and as `b`, in any order. An item of `a` then
         matches only items of `b` with an equal key, and it is enough if `a` and `b` ascend within each of these keys.
-        Strings are possible in host memory.
+        Strings are possible, too.
     direction:
         "backward" gives the last item of `b` that is not greater, "forward" the first one that is not less, "nearest"
         the nearer of the next ones on both sides, and the one that is not greater if both are equally near. Of several
@@ -91,7 +97,9 @@ def asof_join(
     groups = None if by is None else _groups(by, given)
     options = CallOptions(threads=threads, check=check and groups is None)
     call = Call.of(given, options)  # messages about dtypes come ahead of those about distances
-    limit = limit_of(tolerance, call.keys.dtype, direction)
+    if call.imaged is not None and call.imaged.has_nulls:
+        raise UsageError("asof_join: a null is near to nothing", way_out="drop or fill nulls first")
+    limit = limit_of(tolerance, call.keys.dtype if call.imaged is None else _TEXTS, direction)
     request = AsofRequest(direction, limit, groups, check)
     return run_call(given, options, lambda on: on.asof_join(request))
 
@@ -101,9 +109,13 @@ def _groups(by: Any, sides: Sequence[Any]) -> tuple[Any, Any]:
     if not isinstance(by, list | tuple) or len(by) != len(sides) or is_one_array(by):
         raise UsageError(f"by={short_repr(by)} is not two arrays", way_out="give one for each side: (keys_a, keys_b)")
     try:
-        a, b = as_arrays(list(by))
+        a, b = beside_arrays(list(by), as_arrays(list(by)), sides)
+        if is_cupy(a) and is_cupy(b) and {a.dtype.kind, b.dtype.kind} == {"U"}:
+            wider = max(a.dtype, b.dtype, key=lambda dtype: dtype.itemsize)  # groups are equal texts in any order
+            a, b = (in_wider_dtype(each, wider).view(f"S{wider.itemsize}") for each in (a, b))
         if {a.dtype.kind, b.dtype.kind} != {"U"}:
-            Call.of([a, b], CallOptions())
+            call = Call.of([a, b], CallOptions())
+            a, b = call.arrays if call.imaged is not None else (a, b)
     except UsageError as error:
         raise UsageError(f"by: {error.what}", way_out=error.way_out) from None
     same_side([*sides, a, b])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpumerge_cli.arrays.columns import COLUMN_KINDS
 from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS, as_arrays
+from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.key_parts import ArrayKey
 from gpumerge_cli.arrays.keys import Array, ArrayKeys
 from gpumerge_cli.arrays.options import (
@@ -17,12 +19,16 @@ from gpumerge_cli.arrays.options import (
     same_side,
     shortened,
 )
-from gpumerge_cli.arrays.payload import payload
+from gpumerge_cli.arrays.payload import gathered, payload
 from gpumerge_cli.arrays.plain_items import on_host
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.engine.resources import cores
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.order.equals import Equals
+
+if TYPE_CHECKING:
+    from gpumerge_cli.arrays.column_images import ImagedItems
+    from gpumerge_cli.arrays.device_text_items import DeviceTextItems
 
 
 class CallOptions(NamedTuple):
@@ -60,6 +66,8 @@ class Call:
     rows: Sequence[Any] | None
     """The values of each array's items, on the same side; None if there are keys only."""
     options: CallOptions
+    imaged: ImagedItems | DeviceTextItems | None = None
+    """The items, if `arrays` are their images and not they themselves."""
 
     @classmethod
     def of(cls, arrays: Sequence[Any], options: CallOptions, equals: Equals = Equals.ALL) -> Call:
@@ -71,6 +79,11 @@ class Call:
         if check is not False:
             options = options._replace(check=flag("check", check))
         given = as_arrays(arrays, empty="" if text is None else EMPTY_TEXTS)
+        imaged = _imaged(given, options)
+        if imaged is not None:
+            if out is not None:
+                raise UsageError("out takes arrays alone, and the result is columns or text", way_out="leave it out")
+            given, key, descending, text = imaged.images(), None, False, None
         keys = ArrayKeys.of(given, key, descending, text)
         on_device = same_side(given)
         if threads is not None:
@@ -88,7 +101,7 @@ class Call:
         else:
             for array in given:
                 check_aligned(array, "an array")
-        return cls(given, keys, on_device, rows, options)
+        return cls(given, keys, on_device, rows, options, imaged)
 
     def disorder(self, number: int, index: int) -> DisorderError:
         """The error for the item at `index` of the array with this number, which goes before its predecessor."""
@@ -96,7 +109,10 @@ class Call:
         arguments = f"{f', key={key!r}' if key is not None else ''}{', descending=True' if descending else ''}"
         arguments += "" if text is None else f", text={text!r}" if isinstance(text, str) else ", text=text"
         arguments += ", values=values" if self.rows is not None else ""
-        ahead, here = self.keys.shown(on_host(self.arrays[number][index - 1 : index + 1]))
+        if self.imaged is None:
+            ahead, here = self.keys.shown(on_host(self.arrays[number][index - 1 : index + 1]))
+        else:
+            ahead, here = (self.imaged.shown(number, at) for at in (index - 1, index))
         return DisorderError(
             f"disorder: {shortened(here)} comes after {shortened(ahead)}",
             where=f"array {number}, index {index}",
@@ -111,6 +127,13 @@ class Call:
         """See ArrayKeys.comparable."""
         return self.keys.comparable(self.arrays, self.threads, *others)
 
+    def result_of(self, images: Any, positions: Any, *counts: Any) -> Any:
+        """The items at these positions, as users get them: with their values, and with counts."""
+        assert self.imaged is not None
+        items = self.imaged.taken(positions)
+        rows = () if self.rows is None else (gathered(self.rows, positions),)
+        return (items, *rows, *counts) if rows or counts else items
+
     @property
     def threads(self) -> int:
         """The threads of the host that share the work."""
@@ -120,3 +143,17 @@ class Call:
     def total(self) -> int:
         """The number of items of all arrays."""
         return sum([len(array) for array in self.arrays])
+
+
+def _imaged(given: Sequence[Any], options: CallOptions) -> ImagedItems | DeviceTextItems | None:
+    """The items of a call that are compared by images made ahead; None for arrays of keys."""
+    for each in given:
+        if isinstance(each, COLUMN_KINDS):
+            from gpumerge_cli.arrays.column_images import ImagedItems
+
+            return ImagedItems.of(given, options.key, options.descending, options.text, options.threads)
+    if options.text is None or not is_cupy(given[0]):
+        return None
+    from gpumerge_cli.arrays.device_text_items import DeviceTextItems
+
+    return DeviceTextItems.of(given, options.key, options.descending, options.text, options.threads)

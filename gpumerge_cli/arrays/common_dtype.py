@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.arrays.columns import COLUMN_KINDS
+from gpumerge_cli.arrays.exact_casts import cast_exactly
+from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.options import in_native_order
+from gpumerge_cli.arrays.plain_items import copied_to_gpu
 from gpumerge_cli.arrays.record_columns import as_given_array
 
 _LISTS = (list, tuple)  # made once: calls on small arrays are short
@@ -26,23 +29,29 @@ def as_arrays(given: Sequence[Any], *, payload: bool = False, empty: str = "") -
     of the lists where all of `given` are empty lists; by default NumPy's.
     """
     found = [as_given_array(each, payload=payload) for each in given]
+    for each in found:
+        if isinstance(each, COLUMN_KINDS):
+            return found
     if empty and all(isinstance(each, _LISTS) and array.size == 0 for each, array in zip(given, found, strict=True)):
         return [array.astype(empty) for array in found]
     for each in given:
         if isinstance(each, _LISTS):
-            return _alike(given, found)
+            return beside_arrays(given, _alike(given, found))
     return found
 
 
-def cast_exactly(array: Any, dtype: np.dtype[Any]) -> Any:
-    """The items of a NumPy or CuPy array in another dtype; None if it does not hold all of their values."""
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("error", np.exceptions.ComplexWarning)
-            cast = array.astype(dtype)
-            return cast if bool(_all_same(cast, array)) else None
-    except (TypeError, ValueError, OverflowError, np.exceptions.ComplexWarning):
-        return None
+def beside_arrays(given: Sequence[Any], found: list[Any], others: Sequence[Any] = ()) -> list[Any]:
+    """The arrays of `given` in `found`; those of lists are copied to the GPU of the first CuPy array, if there is one.
+
+    others: further arrays, beside which they lie.
+    """
+    there = next(filter(is_cupy, [*found, *others]), None)
+    if there is None:
+        return found
+    return [
+        copied_to_gpu(array, there.device) if isinstance(each, _LISTS) and not array.dtype.hasobject else array
+        for each, array in zip(given, found, strict=True)
+    ]
 
 
 def _alike(given: Sequence[Any], found: list[Any]) -> list[Any]:
@@ -86,15 +95,3 @@ def _as_dtype(array: Any, dtype: np.dtype[Any]) -> Any:
     if len(kinds) == 1 or dtype.kind == "O" or kinds <= set(_NUMBERS) or kinds <= set(_TEXT):
         return cast_exactly(array, dtype)
     return None
-
-
-def _all_same(cast: Any, found: Any) -> Any:
-    """Whether all items of two arrays of different dtypes have the same value."""
-    same = (cast == found) | ((cast != cast) & (found != found))
-    if {cast.dtype.kind, found.dtype.kind} not in ({"f", "i"}, {"f", "u"}):
-        return same.all()
-    # They have been compared as floats, to which integers are rounded.
-    floats, integers = (cast, found) if cast.dtype.kind == "f" else (found, cast)
-    beyond = np.float64(np.iinfo(integers.dtype).max) + 1
-    exact = (floats < beyond) & (floats.astype(integers.dtype) == integers)
-    return (same & (exact | (floats != floats))).all()

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call, CallOptions
-from gpumerge_cli.arrays.key_parts import key_images, words_of
+from gpumerge_cli.arrays.key_parts import key_images, leaf_parts, words_of
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.payload import concatenated, gathered, moves_along
 from gpumerge_cli.arrays.plain_items import contiguous, from_plain, plain, readable, taken_items
@@ -171,13 +171,10 @@ class DeviceCall:
 
         with self.current():
             check_waiting(current_stream(), "diff")
-            if self.call.rows is not None and self.call.rows[0].dtype.names:
-                what = "values of records are not compared on a GPU"
-                raise UsageError(what, way_out="give one of their fields, or arrays in host memory")
             a, b = self.images()
             if not multi:
                 check_unique(cupy, (a, b))
-            return diff_of(cupy, partners_in_order(cupy, a, b, descending=False), len(b), self._plain_rows())
+            return diff_of(cupy, partners_in_order(cupy, a, b, descending=False), len(b), self._compared_rows())
 
     def asof_join(self, request: AsofRequest) -> Any:
         """See gpumerge_cli.asof_join. Waits."""
@@ -299,6 +296,20 @@ class DeviceCall:
     def _plain_rows(self) -> list[Any] | None:
         """The values as CuPy's kernels take them: see plain_items.plain."""
         return None if self.call.rows is None else [plain(each) for each in self._rows() or ()]
+
+    def _compared_rows(self) -> list[Any] | None:
+        """The values as rows of numbers that are equal where values are. The fields of records become their images."""
+        rows = self._plain_rows()
+        if rows is None or self.call.rows is None or not self.call.rows[0].dtype.names:
+            return rows
+        import cupy
+
+        parts = leaf_parts(self.call.rows[0].dtype)
+        found = []
+        for each in self.call.rows:
+            words = words_of(cupy, contiguous(each).reshape(-1), parts)
+            found.append(cupy.stack(words, axis=1).reshape(len(each), len(words) * prod(each.shape[1:])))
+        return found
 
     def _target(self) -> Any:
         if self.call.options.out is not None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gpumerge_cli.arrays.call import Call
 from gpumerge_cli.arrays.device import DeviceCall, check_uncaptured
 from gpumerge_cli.arrays.key_parts import first_disorder_of_words, key_images, words_of
 from gpumerge_cli.arrays.payload import concatenated
-from gpumerge_cli.arrays.plain_items import contiguous, from_plain, plain, taken_items
+from gpumerge_cli.arrays.plain_items import contiguous, copied_to_gpu, from_plain, plain, taken_items
 from gpumerge_cli.launch import LaunchRequest, SortRequest
 from gpumerge_cli.order.equals import Equals
 
@@ -83,7 +81,7 @@ class ImagedDeviceCall(DeviceCall):
         if is_cupy(wanted):
             same_side([*self.call.arrays, wanted])
         with self.current():
-            there = wanted if is_cupy(wanted) else _copied(cupy, wanted)
+            there = wanted if is_cupy(wanted) else copied_to_gpu(wanted, self._device)
             words = [words_of(cupy, array, keys.parts) for array in self.call.arrays]
             words.append(words_of(cupy, contiguous(there).reshape(-1), keys.wanted.parts))
             check_uncaptured()
@@ -105,12 +103,6 @@ class ImagedDeviceCall(DeviceCall):
             found = given[: len(ranks)]
             plain(found)[:] = rows
         return found if call.rows is None else (found, taken_items(concatenated(self._rows() or ()), ranks))
-
-
-def _copied(cupy: Any, array: Any) -> Any:
-    """A copy of a NumPy array of any dtype on the current device."""
-    flat = np.ascontiguousarray(array).reshape(-1)
-    return cupy.asarray(flat.view(np.uint8)).view(array.dtype).reshape(array.shape)
 
 
 def device_call(call: Call) -> DeviceCall:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS, cast_exactly
+from gpumerge_cli.arrays.common_dtype import EMPTY_TEXTS
+from gpumerge_cli.arrays.exact_casts import cast_exactly
 from gpumerge_cli.arrays.interchange import check_unmasked, is_cupy, name_of
 from gpumerge_cli.arrays.keys import Array, ArrayKeys
 from gpumerge_cli.engine.ranks import FixedRanks

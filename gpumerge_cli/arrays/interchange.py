@@ -146,9 +146,17 @@ def _payload_has_nulls(given: Any) -> UsageError:
     return UsageError(what, way_out="fill them, or give an array of objects")
 
 
+def offers_cuda_array(given: Any) -> bool:
+    """Whether an object offers `__cuda_array_interface__`. Columns of texts of cuDF raise errors of any kind for it."""
+    try:
+        return hasattr(given, "__cuda_array_interface__")
+    except Exception:
+        return False
+
+
 def lies_on_gpu(given: Any) -> bool:
     """Whether an object of another library offers memory of a GPU. Raises UsageError if no backend can read it."""
-    if hasattr(given, "__cuda_array_interface__"):
+    if offers_cuda_array(given):
         return True
     if not hasattr(given, "__dlpack_device__"):
         return False

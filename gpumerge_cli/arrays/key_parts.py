@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
@@ -78,6 +79,23 @@ class KeyPart:
         bits[:] = found if self.dtype.isnative else found[:, ::-1]
         images = order.image_of_bits(bits.reshape(-1).view(order.unsigned))
         return images.view(np.uint8).reshape(len(rows), width)[:, ::-1]
+
+
+def leaf_parts(dtype: np.dtype[Any], offset: int = 0) -> list[KeyPart]:
+    """A part for each number and text in items of a dtype, without padding. Their images tell values apart.
+
+    offset: the first byte of such an item in a larger one. Raises UsageError for complex numbers.
+    """
+    if dtype.names:
+        fields: Any = dtype.fields
+        return [part for name in dtype.names for part in leaf_parts(fields[name][0], offset + fields[name][1])]
+    if dtype.subdtype is not None:
+        one, shape = dtype.subdtype
+        return [part for at in range(prod(shape)) for part in leaf_parts(one, offset + at * one.itemsize)]
+    if dtype.kind == "c":
+        what = "complex numbers in records are not compared on a GPU"
+        raise UsageError(what, way_out="give their parts as numbers, or arrays in host memory")
+    return [KeyPart((), offset, np.dtype(f"V{dtype.itemsize}") if dtype.kind == "U" else dtype, False)]
 
 
 def as_field_keys(key: Any) -> list[tuple[str, bool]]:
@@ -147,9 +165,9 @@ def _ranks(xp: Any, backend: Backend, words: Sequence[Any], threads: int) -> Any
     count = len(words[0])
     if not count:
         return words[0]
-    order = _sorted(backend, words[-1], threads)
+    order = order_of_words(backend, words[-1], threads)
     for word in reversed(words[:-1]):
-        order = order[_sorted(backend, word[order], threads)]
+        order = order[order_of_words(backend, word[order], threads)]
     is_new = xp.zeros(count, bool)
     for word in words:
         in_order = word[order]
@@ -159,6 +177,7 @@ def _ranks(xp: Any, backend: Backend, words: Sequence[Any], threads: int) -> Any
     return ranks
 
 
-def _sorted(backend: Backend, words: Any, threads: int) -> Any:
+def order_of_words(backend: Backend, words: Any, threads: int = 1) -> Any:
+    """The stable order of integers that lie in a backend's memory, int64. threads: of the host, for it."""
     order = Order.of(words.dtype)
     return backend.sort_ranks(words, order, backend.resolve_sort(SortRequest(), order, words.nbytes), threads=threads)

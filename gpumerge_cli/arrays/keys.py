@@ -85,8 +85,8 @@ class ArrayKeys:
             order = as_text_key(text).order(descending=descending)
             if (field is not None and not path) or leaf.names or leaf.subdtype is not None:
                 _order_of_records(items, field, descending)
-            if leaf.kind not in "SUV" or leaf.names or leaf.isbuiltin == _REGISTERED or is_cupy(arrays[0]):
-                raise _not_text(leaf, on_device=is_cupy(arrays[0]))
+            if leaf.kind not in "SUV" or leaf.names or leaf.isbuiltin == _REGISTERED:
+                raise _not_text(leaf)
             return cls(dtype, _IMAGES, Order.of(_IMAGES), field, path, dated=False, text=order)
         if leaf.kind not in "biufmMSV" or leaf.isbuiltin == _REGISTERED:
             raise _not_keys(leaf, None if path else arrays)
@@ -204,10 +204,8 @@ def keys_in(array: Any, path: Sequence[str]) -> Any:
     return np.ascontiguousarray(array).view(f"S{array.dtype.itemsize}") if array.dtype.kind == "V" else array
 
 
-def _not_text(dtype: np.dtype[Any], *, on_device: bool) -> UsageError:
+def _not_text(dtype: np.dtype[Any]) -> UsageError:
     """The error for keys of this dtype, which hold no text."""
-    if on_device:
-        return UsageError("the CPU reads text, and these arrays lie on a GPU", way_out="give NumPy arrays")
     way_out = "convert them, numpy.asarray(keys, str)" if dtype.kind in "OT" else "leave text out"
     return UsageError(f"text: keys of {dtype} are not text (S or U)", way_out=way_out)
 

@@ -53,12 +53,13 @@ def merge(
     arrays:
         One or more, of any lengths: NumPy and CuPy arrays, lists and tuples of numbers, of which numpy.asarray makes
         arrays, and anything that offers `__array__`, `__cuda_array_interface__`, `__dlpack__` or, with pyarrow
-        installed, Arrow's C interface: Series of polars and pandas, Arrow arrays, tensors of PyTorch. A dict of columns
-        becomes a structured array. Arrays on a GPU are merged there. Lists take the dtype of the arrays beside them, or
+        installed, Arrow's C interface: Series of polars and pandas, Arrow arrays, tensors of PyTorch. A ColumnArray
+        holds texts, or values and nulls. A dict of columns becomes a structured array, or stays a dict if one of them
+        is a ColumnArray. Arrays on a GPU are merged there. Lists take the dtype of the arrays beside them, or
         numpy.result_type of all lists, if it holds every value; an empty list takes any. dtypes: int8 to int64, uint8
-        to uint64, float16 to float64, bool, datetime64, timedelta64, S, V, structured ones; in host memory also U with
-        `text`. Each array must be sorted; this is checked only with `check`. For unsorted ones the order of the result
-        is not defined: the CPU puts out every item once, a GPU may put out some twice and others not at all.
+        to uint64, float16 to float64, bool, datetime64, timedelta64, S, V, structured ones, and U with `text`. Each
+        array must be sorted; this is checked only with `check`. For unsorted ones the order of the result is not
+        defined: the CPU puts out every item once, a GPU may put out some twice and others not at all.
     values:
         One array for each of `arrays`, of the same length and on the same side: rows that go where their keys go. They
         have any dtype and any number of dimensions; all arrays have the same dtype, and shapes that differ in the
@@ -71,7 +72,7 @@ def merge(
     descending:
         The arrays are in descending order, and so is the result.
     text:
-        The kind of value that the text in S, U or V is read as, on the CPU: "size", "time" or another word of
+        The kind of value that the text in S, U or V is read as, by the CPU: "size", "time" or another word of
         data/manual/keys.md, or a TextKey with the parameters of the kind. Texts are equal if their values are; the
         items stay as they are. Arrays of S, or of U, may then differ in width, and the result has the largest one.
     check:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpumerge_cli.arrays.call import Call, CallOptions
-from gpumerge_cli.arrays.interchange import as_array
+from gpumerge_cli.arrays.interchange import as_array, offers_cuda_array
 from gpumerge_cli.arrays.keys import ArrayKeys
 from gpumerge_cli.arrays.options import check_aligned, check_backend, check_count, check_out, flag
 from gpumerge_cli.arrays.plain_items import contiguous
@@ -21,7 +21,7 @@ from gpumerge_cli.launch import SortRequest
 
 def in_shares(array: Any) -> bool:
     """Whether it is a list of arrays on GPUs, the shares of one array."""
-    return isinstance(array, list | tuple) and any(hasattr(part, "__cuda_array_interface__") for part in array)
+    return isinstance(array, list | tuple) and any(map(offers_cuda_array, array))
 
 
 def sort_on_gpus(array: Any, devices: Sequence[int] | None, request: SortRequest, options: CallOptions) -> Any:
@@ -35,6 +35,8 @@ def sort_on_gpus(array: Any, devices: Sequence[int] | None, request: SortRequest
         raise UsageError("devices names no GPU", way_out="give their numbers, as in devices=[0, 1]")
     call = Call.of((array,), options)
     (given,), keys, out = call.arrays, call.keys, options.out
+    if call.imaged is not None:
+        raise UsageError("several GPUs sort numbers alone, not columns", way_out="leave devices out")
     if call.on_device or keys.parts:
         keys.check_for_several_gpus()
     if not call.on_device:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.common_dtype import as_arrays
+from gpumerge_cli.arrays.common_dtype import as_arrays, beside_arrays
 from gpumerge_cli.arrays.interchange import check_listed, holds_structs, is_cupy, is_one_array, is_table, name_of
 from gpumerge_cli.arrays.options import same_side, short_repr
 from gpumerge_cli.arrays.plain_items import from_plain, plain, taken_items
@@ -39,7 +39,7 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool, listed: bool) 
     for each in given:
         if not isinstance(each, np.ndarray) and (is_table(each) or holds_structs(each)):
             raise _is_table(each, keys, listed)
-    found = _as_arrays(given)
+    found = beside_arrays(given, _as_arrays(given), keys)
     if len(found) != len(keys):
         raise UsageError(
             f"{len(found)} arrays of values for {len(keys)} of keys", way_out="give a list of one array for each"

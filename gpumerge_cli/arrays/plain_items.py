@@ -76,3 +76,36 @@ def readable(values: Any) -> Any:
     if not is_aligned(values):
         return item_rows(values).copy().view(values.dtype).reshape(values.shape)
     return contiguous(values)
+
+
+def native(array: Any) -> Any:
+    """A CuPy array in the machine's byte order: itself, or a copy with swapped bytes. Records stay as they are."""
+    if array.dtype.isnative or array.dtype.names:
+        return array
+    import cupy
+
+    swapped = cupy.ascontiguousarray(item_rows(array)[..., ::-1])
+    return swapped.reshape(-1).view(array.dtype.newbyteorder("=")).reshape(array.shape)
+
+
+def copied_to_gpu(array: Any, device: Any) -> Any:
+    """A copy of a NumPy array of any dtype but objects on a device of CuPy."""
+    import cupy
+
+    flat = np.ascontiguousarray(array).reshape(-1)
+    with device:
+        if not flat.size:
+            return cupy.empty(0, np.uint8).view(array.dtype).reshape(array.shape)
+        return cupy.asarray(flat.view(np.uint8)).view(array.dtype).reshape(array.shape)
+
+
+def in_wider_dtype(array: Any, dtype: np.dtype[Any]) -> Any:
+    """A CuPy array of texts in a dtype that is as wide or wider. Zeros fill its items."""
+    if array.dtype == dtype:
+        return array
+    import cupy
+
+    rows = cupy.zeros((len(array), dtype.itemsize), np.uint8)
+    if len(array):
+        rows[:, : array.itemsize] = item_rows(array)
+    return rows.reshape(-1).view(dtype)

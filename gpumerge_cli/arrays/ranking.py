@@ -13,9 +13,10 @@ from gpumerge_cli.arrays.call import CallOptions
 from gpumerge_cli.arrays.device import DeviceCall
 from gpumerge_cli.arrays.host import HostCall
 from gpumerge_cli.arrays.host_ranks import as_listed
-from gpumerge_cli.arrays.interchange import as_array, check_listed, is_one_array, is_table, lies_on_gpu, name_of
+from gpumerge_cli.arrays.interchange import check_listed, is_one_array, is_table, lies_on_gpu, name_of
 from gpumerge_cli.arrays.options import short_repr
 from gpumerge_cli.arrays.prepared_calls import run_prepared_ranks
+from gpumerge_cli.arrays.record_columns import as_given_array
 from gpumerge_cli.arrays.run import prepared_result, run_call
 from gpumerge_cli.arrays.searching import Side
 from gpumerge_cli.arrays.signatures import Host, Indices
@@ -130,8 +131,9 @@ def rank_of(
     def found(on: HostCall | DeviceCall) -> Any:
         if not known_side:
             raise UsageError(f"side={short_repr(side)} is not a side", way_out='use "left" or "right"')
-        known = as_array(items) if lies_on_gpu(items) or hasattr(items, "__array__") else items
-        return on.ranks_of(known, side)
+        if on.call.imaged is None and (lies_on_gpu(items) or hasattr(items, "__array__")):
+            return on.ranks_of(as_given_array(items), side)
+        return on.ranks_of(items, side)
 
     if known_side:
         usual = partial(run_prepared_ranks, items, side == "right")

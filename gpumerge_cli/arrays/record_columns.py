@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gpumerge_cli.arrays.interchange import as_array, check_unmasked
+from gpumerge_cli.arrays.column_array import ColumnArray, as_column
+from gpumerge_cli.arrays.columns import NamedColumns, as_columns
+from gpumerge_cli.arrays.interchange import as_array, check_unmasked, is_cupy, name_of
 from gpumerge_cli.arrays.options import in_native_order, same_side, short_repr
-from gpumerge_cli.arrays.plain_items import item_rows
+from gpumerge_cli.arrays.plain_items import item_rows, native
 from gpumerge_cli.errors import UsageError
 
 
@@ -20,11 +22,9 @@ def records_of_columns(columns: Mapping[Any, Any]) -> Any:
     """
     if not columns:
         raise UsageError("a dict without columns", way_out='give arrays by their names, as {"city": cities}')
+    _check_names(columns)
     found = {}
     for name, given in columns.items():
-        if not isinstance(name, str) or not name:
-            what = f"{short_repr(name)} is not the name of a column"
-            raise UsageError(what, way_out='use texts, as {"city": cities}')
         array = as_array(given)
         check_unmasked(array)
         if array.ndim != 1 or array.dtype.hasobject or array.dtype.kind == "T" or not array.dtype.itemsize:
@@ -55,8 +55,48 @@ def records_of_columns(columns: Mapping[Any, Any]) -> Any:
         return rows.reshape(-1).view(dtype)
 
 
+def _check_names(columns: Mapping[Any, Any]) -> None:
+    for name in columns:
+        if not isinstance(name, str) or not name:
+            what = f"{short_repr(name)} is not the name of a column"
+            raise UsageError(what, way_out='use texts, as {"city": cities}')
+
+
 def as_given_array(given: Any, *, payload: bool = False) -> Any:
-    """See as_array, which this is but for a dict of columns: they become records. payload: values are no columns."""
-    if isinstance(given, Mapping) and not payload:
-        return records_of_columns(given)
-    return as_array(given, payload=payload)
+    """See as_array, which this is but for columns. payload: values are no columns.
+
+    A ColumnArray stays one, as a column on a GPU becomes one that no array holds. A dict of columns becomes records, or
+    NamedColumns if such a column is among them.
+    """
+    if isinstance(given, np.ndarray) or is_cupy(given):  # looked at first: calls on small arrays are short
+        return given if payload or not is_cupy(given) else native(given)
+    if payload:
+        column = as_column(given)
+        if isinstance(column, ColumnArray):
+            what = f"values: {name_of(given)} holds texts or nulls, which do not move with keys"
+            raise UsageError(what, way_out="give the numbers of rows, and take the rows that come back")
+        return as_array(given if column is None else column, payload=True)
+    if isinstance(given, NamedColumns):
+        return given
+    if isinstance(given, Mapping):
+        columns = {name: as_column(each) for name, each in given.items()}
+        columns = {name: given[name] if each is None else each for name, each in columns.items()}
+        if not any(isinstance(each, ColumnArray) for each in columns.values()):
+            return records_of_columns(columns)
+        _check_names(given)
+        return as_columns({name: _plain(each) for name, each in columns.items()})
+    column = as_column(given)
+    if isinstance(column, ColumnArray):
+        return column
+    array = as_array(given if column is None else column)
+    return native(array) if is_cupy(array) else array
+
+
+def _plain(given: Any) -> Any:
+    if isinstance(given, ColumnArray):
+        return given
+    array = as_array(given)
+    check_unmasked(array)
+    if array.ndim != 1:
+        raise UsageError(f"a column has {array.ndim} dimensions", way_out="give 1-D arrays")
+    return array

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.arrays.call import Call, CallOptions
+from gpumerge_cli.arrays.column_calls import ColumnCall, ImagedResult
 from gpumerge_cli.arrays.counting import counted
 from gpumerge_cli.arrays.device import DeviceCall
 from gpumerge_cli.arrays.device_images import device_call
@@ -63,8 +64,18 @@ def run_call(
     if options.descending is not False:
         options = options._replace(descending=flag("descending", options.descending))
     call = Call.of(arrays, options, equals)
-    on = device_call(call) if call.on_device else HostCall(call)
+    on: Any = call_on(call)
     if call.options.check and (disorder := on.first_disorder()) is not None:
         raise call.disorder(*disorder)
     found = work(on)
-    return counted(found, call.keys, call.threads, keep, moved=options.values is not None) if counts else found
+    of_images = call.imaged is not None and isinstance(found, ImagedResult)
+    if counts:
+        found = counted(found, call.keys, call.threads, keep, moved=of_images or options.values is not None)
+    return call.result_of(*found) if of_images else found
+
+
+def call_on(call: Call) -> HostCall | DeviceCall | ColumnCall:
+    """The object that carries out a call. Raises DeviceError for an unavailable GPU."""
+    if call.imaged is not None:
+        return ColumnCall(call)
+    return device_call(call) if call.on_device else HostCall(call)

@@ -1,4 +1,4 @@
-"""Ranks of Arrow's strings: integers that order as the strings' bytes do.
+"""Ranks of Arrow's strings in host memory: integers that order as the strings' bytes do. On a GPU: device_ranks.py.
 
 Strings are sorted by their first 8 bytes as one integer, then those that are equal so far by the next 8, until no two
 of them are equal or all have ended.
@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpumerge_cli.arrays.sorting import argsort
+from gpumerge_cli.arrays.key_parts import order_of_words
+from gpumerge_cli.backends.select import host
+from gpumerge_cli.engine.resources import cores
 
 StringRanks = NDArray[np.uint64]
 Rows = NDArray[np.int64]
@@ -26,16 +28,34 @@ _ALL = slice(None)
 _OFFSET = np.dtype(np.int64)
 
 
-def string_ranks(parts: Sequence[Any], threads: int | None) -> list[StringRanks]:
+HostTexts = tuple[NDArray[np.int64], NDArray[np.uint8]]
+"""(offsets, bytes): string i lies in bytes[offsets[i]:offsets[i + 1]], and offsets do not descend."""
+
+
+def host_texts(array: Any) -> HostTexts:
+    """The offsets and the bytes of a LargeBinaryArray of pyarrow. Nulls have any."""
+    if not len(array):
+        return np.zeros(1, np.int64), np.empty(0, np.uint8)
+    _, offsets, data = array.buffers()
+    edges = np.frombuffer(offsets, _OFFSET, len(array) + 1, _OFFSET.itemsize * array.offset)
+    return edges, np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+
+
+def string_ranks(parts: Sequence[HostTexts], threads: int | None) -> list[StringRanks]:
     """For each part, the ranks of its strings among those of all parts, uint64[rows]; equal strings have equal ranks.
 
-    parts: LargeBinaryArrays; nulls have any rank. threads: see gpumerge_cli.sort.
+    threads: see gpumerge_cli.sort.
     """
     if not parts:
         return []
+
+    def argsort(numbers: StringRanks) -> Rows:
+        rows: Rows = order_of_words(host(), numbers, threads or cores())
+        return rows
+
     texts = _Texts(parts)
     words, left, at = texts.first_words()
-    rows = argsort(words, backend="cpu", threads=threads)
+    rows = argsort(words)
     ranks = np.empty(texts.rows, np.uint64)
     rows = _ranked(ranks, rows, np.uint64(0), [words[rows]], left)
     while len(rows):  # rows that are equal so far lie together
@@ -43,12 +63,12 @@ def string_ranks(parts: Sequence[Any], threads: int | None) -> list[StringRanks]
         before = ranks[rows]
         groups = before * _GROUP + left[rows]
         words, left[rows] = texts.words(rows, at)
-        order = argsort(words, backend="cpu", threads=threads)
-        order = order[argsort(groups[order], backend="cpu", threads=threads)]
+        order = argsort(words)
+        order = order[argsort(groups[order])]
         groups = groups[order]
         older = np.maximum.accumulate(np.where(_begins(before), np.arange(len(rows), dtype=np.uint64), 0))
         rows = _ranked(ranks, rows[order], before - older, [groups, words[order]], left)
-    return np.split(ranks, list(accumulate(map(len, parts)))[:-1])
+    return np.split(ranks, list(accumulate(len(offsets) - 1 for offsets, _ in parts))[:-1])
 
 
 def _ranked(
@@ -81,17 +101,15 @@ def _begins(keys: NDArray[Any]) -> NDArray[np.bool_]:
 class _Texts:
     """The bytes of all strings one behind the other."""
 
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self.rows = sum(map(len, parts))
+    def __init__(self, parts: Sequence[HostTexts]) -> None:
+        self.rows = sum(len(edges) - 1 for edges, _ in parts)
         starts, lengths, data, size = [], [], [], 0
-        for part in (part for part in parts if len(part)):
-            _, offsets, texts = part.buffers()
-            edges = np.frombuffer(offsets, _OFFSET, len(part) + 1, _OFFSET.itemsize * part.offset)
+        for edges, texts in parts:
             first, last = int(edges[0]), int(edges[-1])
             starts.append(edges[:-1] + (size - first))
             lengths.append(np.diff(edges))
             if last > first:
-                data.append(np.frombuffer(texts, np.uint8, last - first, first))
+                data.append(texts[first:last])
             size += last - first
         self._starts: Rows = np.concatenate(starts) if starts else np.empty(0, _OFFSET)
         self._lengths: Rows = np.concatenate(lengths) if lengths else np.empty(0, _OFFSET)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from gpumerge_cli.arrays.key_parts import KEY_DIRECTIONS, Direction
 from gpumerge_cli.arrays.options import short_repr
-from gpumerge_cli.arrays.string_ranks import string_ranks
+from gpumerge_cli.arrays.string_ranks import host_texts, string_ranks
 from gpumerge_cli.arrays.text_images import text_images
 from gpumerge_cli.arrays.text_key import TEXT_KINDS, TextKey
 from gpumerge_cli.dataclass import dataclass, replace
@@ -132,7 +132,7 @@ def _ranks(values: Values, threads: int | None) -> Values:
     texts = [large_binary(plain_values(chunk.dictionary if _is_coded(chunk) else chunk)) for chunk in chunks]
     type = pa.uint32() if sum(map(len, texts)) < _MOST_RANKS else pa.uint64()
     ranked = []
-    for chunk, text, ranks in zip(chunks, texts, string_ranks(texts, threads), strict=True):
+    for chunk, text, ranks in zip(chunks, texts, string_ranks(list(map(host_texts, texts)), threads), strict=True):
         nulls = text.is_null().to_numpy(zero_copy_only=False) if text.null_count else None
         made = pa.array(ranks.astype(type.to_pandas_dtype()), type, mask=nulls)
         ranked.append(made.take(chunk.indices) if _is_coded(chunk) else made)

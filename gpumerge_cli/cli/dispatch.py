@@ -19,6 +19,7 @@ from gpumerge_cli.cli.options.typed import (
     GenerateOptions,
     InfoOptions,
     JoinOptions,
+    LearnOptions,
     MergeOptions,
     PathOptions,
     RankOptions,
@@ -86,6 +87,10 @@ def _carry_out(options: Options) -> int:
             from gpumerge_cli.cli.path import run_path
 
             run_path(options)
+        case LearnOptions():
+            from gpumerge_cli.cli.learn import run_learn
+
+            return run_learn(options)
         case GenerateOptions():
             from gpumerge_cli.cli.generate import run_generate
 

@@ -98,6 +98,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "Show the items that a block of the circular kernel holds, round by round.",
         ),
     ),
+    "learn": (
+        ("gpumerge learn puzzles", "Write exercises and kernels with a gap into a folder."),
+        ("gpumerge learn --solution co_rank", "Print a solution."),
+    ),
     "bench": (
         ("gpumerge bench --quick", "Measure this machine in about a minute."),
         (

@@ -100,6 +100,7 @@ class RowFormat(Format):
         from gpumerge_cli.formats.tables.gather import Gather
         from gpumerge_cli.formats.tables.items import Form
         from gpumerge_cli.formats.tables.memory import keep_freed_memory
+        from gpumerge_cli.formats.tables.ranking import ranked_key, with_ranks
         from gpumerge_cli.formats.tables.references import check_rows
         from gpumerge_cli.formats.tables.sources import with_sources
         from gpumerge_cli.formats.tables.stated import keys_of_job
@@ -129,7 +130,13 @@ class RowFormat(Format):
             tables = with_sources(tables, margin.title)
             for source, table in zip(opened, tables, strict=True):
                 source.table = table
-        form = Form.of(keys, [any(table.may_have_nulls(key.path) for table in tables) for key in keys])
+        ranks, inputs = None, tables
+        if layout.purpose.sort is not None and not layout.purpose.by_ranges and layout.purpose.most is None:
+            tables, ranks = with_ranks(tables, keys, layout.purpose.memory)
+            for source, table in zip(opened, tables, strict=True):
+                source.table = table
+        compared = [ranked_key(key, ranks) for key in keys]
+        form = Form.of(compared, [any(table.may_have_nulls(key.path) for table in tables) for key in compared])
         count, nbytes = sum(table.rows for table in tables), sum(table.bytes_of_rows(None) for table in tables)
         rows = rows_of_group(count, nbytes, len(tables[0].schema), layout.purpose)
         piece = rows_of_piece(rows, nbytes / max(1, count), layout.purpose)
@@ -137,14 +144,14 @@ class RowFormat(Format):
         usual = takewhile(lambda key: not key.kind, keys if layout.purpose.is_ordered else ())
         sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
         settings = replace(layout.purpose.output, sorted_by=sorted_by, like=first)
-        schema, memory, item_bytes = tables[0].schema, layout.purpose.memory, order.item_bytes
+        schema, memory, item_bytes = inputs[0].schema, layout.purpose.memory, order.item_bytes
 
         def gather(
             tables: Sequence[Table], keep: Keep | None = None, unasked: Sequence[frozenset[int]] | None = None
         ) -> Gather:
-            share, key = memory // SHARES_OF_READING, form.stated_key(schema)
+            share, key = memory // SHARES_OF_READING, form.stated_key(schema if ranks is None else ranks.ranked_schema)
             large = bytes_of_group(len(schema), memory, layout.purpose.output.group)
-            return Gather(tables, schema, rows, piece, share, item_bytes, settings, large, key, keep, unasked)
+            return Gather(tables, schema, rows, piece, share, item_bytes, settings, large, key, keep, unasked, ranks)
 
         if layout.purpose.by_ranges:
             from gpumerge_cli.formats.tables.table_ranges import TableRanges
@@ -152,7 +159,7 @@ class RowFormat(Format):
             ranged = tuple(TableRanges(number, one, form, order) for number, one in enumerate(opened))
             return PreparedSources(ranged, order, Written(rows=gather(tables)), is_copied=False)
         if layout.purpose.sort is not None:
-            return _sorted(opened, form, order, layout.purpose, gather)
+            return _sorted(opened, inputs, form, order, layout.purpose, gather)
         apart = self._apart(tables, form, layout.purpose, settings)
         forms = [form] * len(opened)
         checks = layout.purpose.checks or len(keys) > 1 or not form.is_fixed
@@ -261,12 +268,13 @@ class RowFormat(Format):
 
 def _sorted(
     opened: Sequence[OpenedTable],
+    inputs: Sequence[Table],
     form: Form,
     order: FixedRowOrder | TextRowOrder,
     purpose: Purpose,
     gather: Callable[[Sequence[Table]], Gather],
 ) -> PreparedSources:
-    """Sorted runs of all rows. gather: makes that of the tables of runs."""
+    """Sorted runs of all rows. inputs: the files. gather: makes that of the tables of runs."""
     from gpumerge_cli.formats.tables.runs import SelectedRows, sorted_runs
 
     assert purpose.sort is not None
@@ -286,7 +294,7 @@ def _sorted(
         tables.append(first.table)
         sources.append(source_of(spool(lambda out: None, 0), form, order, first))
     way = gather(tables)
-    way.inputs = [one.table for one in opened]
+    way.inputs = inputs
     return PreparedSources(tuple(sources), order, Written(rows=way), is_sorted=True)
 
 

@@ -62,7 +62,7 @@ __device__ __forceinline__ void merge_pairs(const Staged* staged, int level, int
     __syncthreads();  // the merged slices are whole before they are read
 }
 
-// Grid: one block a tile. With BATCHED each group but the last has as many blocks as the largest group has tiles.
+// Grid: one block a tile. With BATCHED each group but the last has as many tiles as the largest group.
 // cuts: the cuts of the tile edges that `partition` writes. The first `own` blocks do not wait for them, but find their own.
 // With TO_COLUMNS `out` is not used. Shared memory: STAGED_BYTES.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESSOR) merge_path(
@@ -79,13 +79,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
     __shared__ Arrival arrival;
     static_assert(sizeof(Ends) + sizeof(Staged) + sizeof(Arrival) <= STATIC_SHARED);
     const Lines lines{text, starts};
-    const unsigned tiles = static_cast<unsigned>((source.largest() + TILE - 1) / TILE);
-    const long long group = source.group_here(tiles);
-    const long long tile = source.block_here(tiles);
-    const Runs& runs = source.group(group);
-    const long long first = tile * TILE;
-    out += source.start_of(group);
-    const long long* low = cuts + (group * (tiles + 1) + tile) * RUNS;
+    const Part part = source.here(static_cast<unsigned>((source.largest() + TILE - 1) / TILE));
+    const Runs& runs = source.group(part.group);
+    const long long first = static_cast<long long>(part.block) * TILE;
+    out += source.start_of(part.group);
+    const long long* low = cuts + (blockIdx.x + part.group) * RUNS;  // a group has one edge more than it has tiles
     const long long* high = low + RUNS;
     if (blockIdx.x < own) {
         cut_ends(runs, first, smaller(first + TILE, runs.total()), BLOCK_SIZE, &ends, lines);
@@ -114,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, BLOCKS_PER_MULTIPROCESS
 #pragma unroll 1
     for (int level = 0; (1 << level) < RUNS; ++level) merge_pairs(&staged, level, (2 << level) < RUNS ? 0 : shift, lines);
 #if TO_COLUMNS
-    write_columns(columns, shared_items(), source.start_of(group) + first, staged.base[RUNS], BLOCK_SIZE);
+    write_columns(columns, shared_items(), source.start_of(part.group) + first, staged.base[RUNS], BLOCK_SIZE);
 #else
     store(reinterpret_cast<unsigned char*>(out + first), shared_bytes + shift, staged.base[RUNS] * SIZE, BLOCK_SIZE);
 #endif

@@ -116,12 +116,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) merge_values(const __gr
     __shared__ Rows rows;
     __shared__ unsigned bounds[2];
     const Lines lines{text, starts};
-    const unsigned stretches = static_cast<unsigned>((source.largest() + stretch - 1) / stretch);
-    const long long group = source.group_here(stretches);
-    const Runs& runs = source.group(group);
-    const long long first = source.block_here(stretches) * stretch;
+    const Part part = source.here(static_cast<unsigned>((source.largest() + stretch - 1) / stretch));
+    const Runs& runs = source.group(part.group);
+    const long long first = part.block * stretch;
     const int count = static_cast<int>(smaller(stretch, runs.total() - first));
-    out += source.start_of(group) + first;
+    out += source.start_of(part.group) + first;
     if (threadIdx.x == 0) {
         bounds[0] = ~0u;
         bounds[1] = 0;

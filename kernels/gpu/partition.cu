@@ -20,8 +20,9 @@
 
 static_assert(PARTITION_SIZE >= WINDOWS, "a cut needs a thread for each of its windows");
 
-// cuts[RUNS * t + r] becomes the cut of run r at output position min(t * tile, total), for t in [0, edges). With BATCHED the
-// cuts of the next group follow. Grid: ceil(edges / stretch) blocks for each group. stretch: at most MOST_EDGES.
+// cuts[RUNS * t + r] becomes the cut of run r at output position min(t * tile, total), for t in [0, edges). The cuts of the next
+// group follow. Grid: ceil(edges / stretch) blocks for each group. stretch: at most MOST_EDGES. edges: those of the largest
+// group; with GROUPED those of a group follow from its items.
 extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __grid_constant__ Source source, long long* cuts,
     long long edges, long long stretch, long long tile, const unsigned char* text, const long long* starts)
 {
@@ -29,12 +30,12 @@ extern "C" __global__ void __launch_bounds__(PARTITION_SIZE) partition(const __g
     __shared__ Cut marks[(MOST_EDGES + STRIDE - 1) / STRIDE + 1];
     let_next_begin();
     const Lines lines{text, starts};
-    const unsigned stretches = static_cast<unsigned>((edges + stretch - 1) / stretch);
-    const long long group = source.group_here(stretches);
-    const Runs& runs = source.group(group);
+    const Part part = source.here(static_cast<unsigned>((edges + stretch - 1) / stretch));
+    const Runs& runs = source.group(part.group);
     const long long total = runs.total();
-    const long long begin = source.block_here(stretches) * stretch;
-    cuts += group * edges * RUNS;
+    const long long begin = part.block * stretch;
+    cuts += source.cuts_ahead(part.group, edges) * RUNS;
+    edges = source.edges_of(runs, edges, tile);
     const long long end = smaller(begin + stretch, edges - 1);
     const auto rank_of = [&](long long edge) { return smaller(smaller(edge, end) * tile, total); };
     cut_ends(runs, rank_of(begin), rank_of(end), PARTITION_SIZE, &ends, lines);

@@ -11,6 +11,7 @@ constexpr int MAX_BLOCK_SIZE = 1024;  // keeps registers a thread low enough for
 constexpr int GROUP_WORDS = 2;  // that the tiles of a warp share: see lookback.cuh
 constexpr int JOINED_RUNS = 240;  // of a launch of join_runs.cu: 3,840 bytes of arguments; drivers take 4,096
 constexpr int JOINED_STRETCH = 32768;  // bytes that a block of join_runs.cu copies
+constexpr int WRITTEN_WORDS = 480;  // of a launch of write_words.cu, a thread each: 3,840 bytes of arguments
 constexpr int BYTES_PER_THREAD = 16;  // of text, in rows.cu and text.cu
 constexpr int STATIC_SHARED = 2048;  // of the variables that a kernel has beside dynamic shared memory, or more
 constexpr int GROUPING_TURNS = 16;  // items of a thread, in groups.cu
@@ -25,6 +26,7 @@ constexpr int COUNTING_THREADS = 512;  // count_digits.cu
 constexpr int SELECTING_THREADS = 256;  // select.cu
 constexpr int GROUPING_THREADS = 256;   // groups.cu
 constexpr int RANKING_THREADS = 256;    // ranks.cu
+constexpr int STRINGS_THREADS = 256;    // strings.cu
 
 // partition.cu, for two runs and for more: threads of a block, and edges from one mark to the next.
 constexpr int PARTITION_THREADS_OF_TWO = 64;

@@ -20,6 +20,8 @@ __device__ inline Range block_section(const Runs& pair, long long first, long lo
     return range_between(first, cuts[0], last, cuts[1]);
 }
 
+#if !GROUPED
+
 // Calls work(a, b, section, to) for this block's section of each pair of runs. All blocks get equal lengths of output; only
 // the last blocks may get less, or nothing. Every thread of the block must call this.
 template <typename Work>
@@ -31,6 +33,7 @@ __device__ __forceinline__ void for_sections(const Source& source, Item* out, Li
             work(pair.items_of(0), pair.items_of(1), block_section(pair, first, last, lines), to);
         });
 }
+#endif
 
 // Merges the first `round` items of two staged sequences to out[0 .. round). A thread merges `items` outputs at a time.
 // *a_used becomes the number of them that come from A. Read it behind the next barrier.

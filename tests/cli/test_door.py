@@ -44,6 +44,7 @@ COMMANDS = (
     "batch",
     "bench",
     "path",
+    "learn",
     "generate",
     "info",
 )

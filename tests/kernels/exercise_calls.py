@@ -15,10 +15,12 @@ import cupy
 import numpy as np
 
 import gpumerge_cli
+from gpumerge_cli import ColumnArray
 from gpumerge_cli.arrays import prepared_calls
 from gpumerge_cli.backends.gpu import many_runs, merging, policy, prepared, selecting
 from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import Order
+from tests.columns import column_of, drawn_items, items_of, plain_key
 from tests.kernels.set_pairs import EVERY_SET, kept_in_set, set_of
 from tests.oracles import same_bits
 from tests.strategies import special_values
@@ -57,6 +59,7 @@ def call_work() -> list[tuple[str, Callable[[], int]]]:
         *((f"calls of sets, {name}", partial(_sets, name)) for name in DTYPES),
         *((f"calls by values, {name}", partial(_by_values, name)) for name in narrow),
         *((f"calls of answers, {name}", partial(_answers, name)) for name in DTYPES),
+        *((f"calls of columns, {kind}", partial(_columns, kind)) for kind in ("text", "int64", "float16", "V11")),
         *((f"calls of sorts, {name}", partial(_sorts, name)) for name in DTYPES),
         *((f"calls of merges, {name}", partial(_merges, name)) for name in DTYPES),
     ]
@@ -252,9 +255,41 @@ def _answers(dtype: str) -> int:
     return right + _same(gpumerge_cli.diff(*given, multi=True), gpumerge_cli.diff(*runs, multi=True))
 
 
+def _columns(kind: str) -> int:
+    """Calls on columns of texts, or of values with nulls, and on two columns. The library of the CPU is the oracle."""
+    rng = np.random.default_rng(len(kind))
+    nulls, right = "first", 0
+    items = [drawn_items(rng, kind, count, 0.2) for count in (_A_LARGER_TILE, _ONE_TILE)]
+    shuffled = [column_of(kind, one, nulls, rng) for one in items]
+    runs = [column_of(kind, sorted(one, key=plain_key(kind, nulls, False)), nulls, rng) for one in items]
+    given, unsorted = list(map(_column_on_device, runs)), _column_on_device(shuffled[0])
+    for call in (gpumerge_cli.argsort, gpumerge_cli.sort):
+        for descending in (False, True):
+            right += _same(call(unsorted, descending=descending), call(shuffled[0], descending=descending))
+    right += _same(gpumerge_cli.unique(unsorted, counts=True), gpumerge_cli.unique(shuffled[0], counts=True))
+    right += _same(gpumerge_cli.topk(unsorted, 9), gpumerge_cli.topk(shuffled[0], 9))
+    for call in (gpumerge_cli.merge, gpumerge_cli.union, gpumerge_cli.intersect, gpumerge_cli.join):
+        right += _same(call(*given, check=True), call(*runs, check=True))
+    right += _same(gpumerge_cli.rank_of(given, unsorted), gpumerge_cli.rank_of(runs, shuffled[0]))
+    numbers = rng.integers(0, 9, _A_LARGER_TILE)
+    there = {"number": _on_device(numbers, 3), "column": unsorted}
+    wanted = gpumerge_cli.argsort({"number": numbers, "column": shuffled[0]}, key=["number:r", "column"])
+    return right + _same(gpumerge_cli.argsort(there, key=["number:r", "column"]), wanted)
+
+
+def _column_on_device(column: ColumnArray) -> ColumnArray:
+    dtype = column.values.dtype
+    bytes_of = column.values.view(np.uint8).reshape(len(column.values), dtype.itemsize)
+    values = _on_device(bytes_of, 1).reshape(-1).view(dtype)
+    others = [None if each is None else _on_device(each, 1) for each in (column.offsets, column.valid)]
+    return ColumnArray(values, *others, column.nulls, column.binary)
+
+
 def _same(found: Any, wanted: Any) -> int:
     """1, if arrays, or tuples of them, have the same bits."""
-    if isinstance(wanted, tuple):
+    if isinstance(wanted, ColumnArray):
+        assert items_of(found) == items_of(wanted)
+    elif isinstance(wanted, tuple):
         assert len(found) == len(wanted)
         for pair in zip(found, wanted, strict=True):
             _same(*pair)

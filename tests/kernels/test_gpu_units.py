@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -157,10 +158,21 @@ def test_sorts(order: Order, algorithm: Any, compiled: Compiled) -> None:
         assert compiled.ahead(order, chosen, count) == compiled.launched
 
 
-@pytest.mark.parametrize("runs", [17, 64])
+@pytest.mark.parametrize("runs", [17, 64, 1000])
 def test_merges_of_many_runs(runs: int, compiled: Compiled) -> None:
-    order = Order.of("int32")
-    launch = replace(policy.resolve(LaunchRequest(), order, TUNED_ON, runs), runs=runs)
-    by_digits, by_passes = ({file for file, _ in compiled.ahead(order, launch, count)} for count in (1 << 22, 1 << 28))
-    assert by_digits == {"count_digits.cu", "sort_radix.cu"} or runs == 17
-    assert by_passes == {"merge_path.cu", "partition.cu"}
+    """The units of the steps, and no others: those of passes, or those of digits."""
+    for dtype in ("int32", "int16"):
+        order = Order.of(dtype)
+        launch = replace(policy.resolve(LaunchRequest(), order, TUNED_ON, runs), runs=runs)
+        for count in (1 << 22, 1 << 28):
+            compiled.launched.clear()
+            kernels = module.Kernels(0, order, TUNED_ON)
+            edges = [count * run // runs for run in range(runs + 1)]
+            given = [(order.width * start, end - start) for start, end in pairwise(edges)]
+            launching.queue(many_runs.MergeOfMany(kernels, launch).steps(given, 1 << 40, room), 0)
+            assert compiled.ahead(order, launch, count) == compiled.launched
+            files = {file for file, _ in compiled.launched}
+            if dtype == "int16":
+                assert files == {"count_digits.cu", "sort_radix.cu"}
+            else:
+                assert files - {"partition.cu"} == {"merge_path.cu", "write_words.cu"}

@@ -28,6 +28,7 @@ from gpumerge_cli.backends.gpu.selecting import DeviceSelection
 from gpumerge_cli.backends.gpu.sort_policy import pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import Sort
 from gpumerge_cli.backends.gpu.source import compiler_options, flatten
+from gpumerge_cli.backends.gpu.strings import DeviceStrings
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels
 from gpumerge_cli.backends.gpu.tree import NO_TEXT
 from gpumerge_cli.backends.gpu.walks import Walk
@@ -97,6 +98,9 @@ def others() -> Iterator[Iterable[Step]]:
     yield Grouping(kernels(KEYS)).steps((0, SOME), 0, 0, room, 0)
     found = DeviceSelection(_Keys(), kernels(KEYS))
     yield found.sample_step(0, FEW), found.select_step(5, SOME, 3, (0, FEW), 0)
+    strings, keys = DeviceStrings(kernels(Order.lines())), _Keys()
+    yield strings.words_step((keys, keys), (keys, keys), (keys, keys))
+    yield strings.compare_step((keys, keys), (keys, keys, keys), SOME, keys)
     for order in (Order.lines(), Order.records(100, 0, 10)):
         yield TextKernels(kernels(order)).steps(10**6, room)
 

@@ -22,6 +22,7 @@ from nvrtc import (
 )
 
 from gpumerge_cli.backends.gpu.source import (
+    RunsForm,
     compiler_options,
     flatten,
     moves_rows,
@@ -85,6 +86,7 @@ def test_searches_in_arrays(order: Order, architecture: int) -> None:
 @pytest.mark.parametrize("architecture", SOME)
 def test_text_on_every_architecture(architecture: int) -> None:
     compile_for(architecture, "text.cu", compiler_options(text_macros()))
+    compile_for(architecture, "strings.cu", compiler_options(()))
 
 
 @pytest.mark.thorough
@@ -170,22 +172,33 @@ def fan_in_compiles(order: Order, fan_in: int, transfer: Transfer) -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("fan_in", SOME_FAN_INS)
-def test_levels_of_every_fan_in(fan_in: int) -> None:
-    levels_compile(KeyOrder("uint", 8), fan_in)
+@pytest.mark.parametrize("form", ["level", "groups"])
+def test_levels_and_groups_of_every_fan_in(fan_in: int, form: RunsForm) -> None:
+    form_compiles(KeyOrder("uint", 8), fan_in, form)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fan_in", [at if at == 16 else pytest.param(at, marks=pytest.mark.thorough) for at in FAN_INS])
-def test_levels_of_lines_of_every_fan_in(fan_in: int) -> None:
-    levels_compile(Order.lines(), fan_in)
+@pytest.mark.parametrize("form", ["level", "groups"])
+def test_levels_and_groups_of_lines_of_every_fan_in(fan_in: int, form: RunsForm) -> None:
+    form_compiles(Order.lines(), fan_in, form)
 
 
-def levels_compile(order: Order, fan_in: int) -> None:
-    policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer="bulk")
-    options = compiler_options((*order_macros(order), *policy_macros(policy, batched=True)))
-    compile_for(90, "merge_path.cu", options)
-    options = compiler_options((*order_macros(order), *run_macros(fan_in, batched=True)))
-    compile_for(90, "partition.cu", options)
+@pytest.mark.one_of_each
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("order", FAN_IN_ORDERS)
+def test_groups_on_every_architecture(architecture: int, order: Order) -> None:
+    form_compiles(order, 8, "groups", architecture)
+    compile_for(architecture, "write_words.cu", ())
+
+
+def form_compiles(order: Order, fan_in: int, form: RunsForm, architecture: int = 90) -> None:
+    transfer: Transfer = "bulk" if architecture >= 90 else "vector"
+    policy = LaunchPolicy("path", 64, 8, path_tile(64, 8, fan_in), fan_in=fan_in, transfer=transfer)
+    options = compiler_options((*order_macros(order), *policy_macros(policy, form)))
+    compile_for(architecture, "merge_path.cu", options)
+    options = compiler_options((*order_macros(order), *run_macros(fan_in, form)))
+    compile_for(architecture, "partition.cu", options)
 
 
 @pytest.mark.one_in(2)

@@ -26,6 +26,7 @@ from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resol
 from gpumerge_cli.backends.gpu.sorting import sort_of
 from gpumerge_cli.backends.gpu.source import moves_rows
 from gpumerge_cli.backends.gpu.streams import current_stream, is_captured, scratch, scratch_array
+from gpumerge_cli.backends.gpu.strings import DeviceStrings
 from gpumerge_cli.backends.gpu.text_kernels import TextKernels
 from gpumerge_cli.backends.gpu.walks import combine_arrays, walk_of
 from gpumerge_cli.backends.limits import DeviceLimits
@@ -267,6 +268,10 @@ class GpuBackend:
         assert isinstance(order, KeyOrder)
         check_array(items, order)
         return grouping_of(self._device.id, order, self._limits)(items)
+
+    def strings(self) -> DeviceStrings:
+        """Searches in texts on the device, which is the current one."""
+        return DeviceStrings(self._kernels(Order.lines()))
 
     def selection(self, items: Any, order: Order) -> DeviceSelection:
         """Searches by a bound in a CuPy array of keys, 1-D and contiguous."""

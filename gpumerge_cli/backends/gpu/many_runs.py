@@ -10,35 +10,45 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from gpumerge_cli.backends.gpu import joining
+from gpumerge_cli.backends.gpu.grouped import TABLE_WORD, writing
 from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, copy
-from gpumerge_cli.backends.gpu.merging import merge_of
+from gpumerge_cli.backends.gpu.merging import Merge, merge_of
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import item_bytes
 from gpumerge_cli.backends.gpu.radix import SortByDigits, sort_by_digits
+from gpumerge_cli.backends.gpu.sort_policy import of_fan_in
 from gpumerge_cli.backends.gpu.source import moves_rows
-from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, merge_runs
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Run, fan_ins, merge_passes, merge_runs
 from gpumerge_cli.backends.kernel_sizes import whole_vectors
+from gpumerge_cli.backends.variants.lookup import variant_named
 from gpumerge_cli.dataclass import dataclass
-from gpumerge_cli.launch import LaunchPolicy
+from gpumerge_cli.launch import FAN_INS, LaunchPolicy
 from gpumerge_cli.order.kinds import Order
 
-_MERGED = {1: 1.7e-12, 2: 7.2e-12, 4: 4.6e-12, 8: 8.6e-12, 12: 12.9e-12, 16: 17.2e-12}
-"""Seconds for an item in a pass that merges 16 runs, by the bytes of an item; those of 12 and 16 follow from 8."""
-_GROUP = 60e-6
-"""Seconds for each group of runs in a pass, which merges one group after the other.
-
-With _MERGED it describes what 16 to 1,000 runs of integers take on an H200. 2^28 int32 in 16, 32, 64, 128, 256 and
-1,000 runs take 1.29, 2.37, 2.62, 3.16, 3.94 and 7.24 ms, and 2^22 of them in 20, 64 and 1,000 runs 0.20, 0.37 and 3.96.
-"""
-_DIGIT = {1: 3.6e-12, 2: 3.75e-12, 4: 4.2e-12, 8: 6.2e-12, 12: 9.3e-12, 16: 12.4e-12}
+_MERGED: dict[int, tuple[float, ...]] = {
+    1: (1.2e-12, 1.3e-12, 1.55e-12, 2.2e-12),
+    2: (2.2e-12, 3.4e-12, 5.2e-12, 7.4e-12),
+    4: (2.9e-12, 3.2e-12, 3.7e-12, 5.2e-12),
+    8: (5.6e-12, 6.1e-12, 6.8e-12, 8.9e-12),
+    12: (8.4e-12, 9.2e-12, 10.2e-12, 13.4e-12),
+    16: (11.2e-12, 12.2e-12, 13.6e-12, 17.8e-12),
+}
+"""Seconds for an item in a pass that merges up to 2, 4, 8 and 16 runs, by the bytes of an item; those of 12 and 16
+follow from 8."""
+_PASS = 40e-6
+"""Seconds for each pass, beside its items."""
+_DIGIT = {1: 3.65e-12, 2: 4.2e-12, 4: 4.6e-12, 8: 7.85e-12, 12: 11.8e-12, 16: 15.7e-12}
 """Seconds for an item in a pass by digits, by the bytes of an item; those of 12 and 16 follow from 8."""
-_LAUNCHED, _DIGIT_LAUNCHED = 50e-6, 20e-6
-"""Seconds for a sort by digits, and for each of its passes, beside its items.
-
-With them 2^22 int32 take 0.22 ms, and 2^22 int64 take 0.46 ms.
-"""
-_JOINED, _JOIN = 0.5e-12, 10e-6
+_LAUNCHED, _DIGIT_LAUNCHED = 50e-6, 15e-6
+"""Seconds for a sort by digits, and for each of its passes, beside its items."""
+_JOINED, _JOIN = 0.75e-12, 10e-6
 """Seconds for a byte, and for a launch, where runs that lie apart are laid together."""
+_RUN = 0.5e-6
+"""Seconds of the host for each run, whichever way is taken.
+
+All of these describe what 20 to 1,000 runs take on an H100, in data/results/h100/many-runs.md. There floats take a
+quarter more than integers.
+"""
 
 
 @dataclass(frozen=True)
@@ -78,15 +88,12 @@ def reason_for_digits(order: Order, policy: LaunchPolicy) -> str:
 @lru_cache(maxsize=256)
 def _costs(order: Order, fan_in: int, runs: int, pieces: int) -> tuple[_Seconds, _Seconds]:
     """The costs of a merge by passes and of a sort by digits."""
-    size, digits, passes, groups = item_bytes(order), order.prefix_bytes, 0, 0
-    while runs > 1:
-        runs = -(-runs // fan_in)
-        passes, groups = passes + 1, groups + runs
+    size, digits, most = item_bytes(order), order.prefix_bytes, fan_ins(runs, fan_in)
     joins = -(-pieces // joining.MAX_RUNS) if pieces > 1 else 0
     return (
-        _Seconds(groups * _GROUP, passes * _MERGED[size]),
+        _Seconds(runs * _RUN + len(most) * _PASS, sum(_MERGED[size][FAN_INS.index(each)] for each in most)),
         _Seconds(
-            _LAUNCHED + digits * _DIGIT_LAUNCHED + joins * _JOIN,
+            runs * _RUN + _LAUNCHED + digits * _DIGIT_LAUNCHED + joins * _JOIN,
             digits * _DIGIT[size] + (size * _JOINED if joins else 0.0),
         ),
     )
@@ -115,6 +122,8 @@ class MergeOfMany:
         self._kernels, self._policy, self._order = kernels, policy, kernels.order
         self._size = item_bytes(kernels.order)
         self._merge = merge_of(kernels, policy)
+        self._of_groups: dict[int, Merge] = {}  # by their fan-ins
+        self._cut_ahead = variant_named(policy.kernel).gpu.cut_ahead
 
     def array_steps(
         self,
@@ -127,33 +136,63 @@ class MergeOfMany:
         allocate: Allocate,
     ) -> Iterator[Step]:
         """Merge arrays that have no values: see launching.ArraySteps."""
-        return self._steps(list(zip(addresses, counts, strict=True)), counts, total, out, allocate, NO_TEXT)
+        return self._steps(addresses, counts, total, out, allocate, NO_TEXT)
 
     def steps(self, runs: Sequence[Run], out: int, allocate: Allocate, text: Context = NO_TEXT) -> Iterator[Step]:
         """Merge runs into `out`. text: of rows. With more runs than a pass takes, other memory holds all items, too."""
         counts = [count for _, count in runs]
-        return self._steps(runs, counts, sum(counts), out, allocate, text)
+        return self._steps([address for address, _ in runs], counts, sum(counts), out, allocate, text)
 
     def _steps(
-        self, runs: Sequence[Run], counts: list[int], total: int, out: int, allocate: Allocate, text: Context
+        self, addresses: list[int], counts: list[int], total: int, out: int, allocate: Allocate, text: Context
     ) -> Iterator[Step]:
-        size, pieces, filled = self._size, join_adjacent(runs, self._size), len(counts) - counts.count(0)
-        other = allocate(whole_vectors(total * size)) if filled > self._policy.fan_in else None
+        size, policy = self._size, self._policy
+        if counts.count(0):
+            addresses = [address for address, count in zip(addresses, counts, strict=True) if count]
+            counts = [count for count in counts if count]
+        runs = len(counts)
+        other = allocate(whole_vectors(total * size)) if runs > policy.fan_in else None
         room = 0 if other is None else other.ptr
-        if pays(self._order, self._policy, filled, total, len(pieces)):
-            # Items that lie in a buffer of the sort must lie in the one that the first of all passes may read.
-            alone = len(pieces) == 1
-            begin = pieces[0][0] if alone else room if self._order.prefix_bytes % 2 else out
-            if not alone:
-                join, _ = self._join, self._digits.of(total)  # all are compiled meanwhile
-                yield from joining.steps(join, pieces, size, begin)
-            yield from self._digits.steps((begin, total), (out, room), allocate)
+        if pays(self._order, policy, runs, total):
+            pieces = join_adjacent(list(zip(addresses, counts, strict=True)), size)
+            if pays(self._order, policy, runs, total, len(pieces)):
+                yield from self._by_digits(pieces, total, out, room, allocate)
+                return
+        if runs > policy.fan_in and self._cut_ahead:
+            yield from self._by_passes(addresses, counts, out, room, allocate, text)
             return
-        for group, to in merge_runs(runs, size, out, room, fan_in=self._policy.fan_in):
+        for group, to in merge_runs(list(zip(addresses, counts, strict=True)), size, out, room, fan_in=policy.fan_in):
             if len(group) > 1:
                 yield from self._merge.table(group, to, allocate, text)
             else:
                 yield copy, group[0][1] * size, (group[0][0], to), False
+
+    def _by_digits(self, pieces: Sequence[Run], total: int, out: int, room: int, allocate: Allocate) -> Iterator[Step]:
+        """Lay pieces together, and sort them."""
+        # Items that lie in a buffer of the sort must lie in the one that the first of all passes may read.
+        alone = len(pieces) == 1
+        begin = pieces[0][0] if alone else room if self._order.prefix_bytes % 2 else out
+        if not alone:
+            join, _ = self._join, self._digits.of(total)  # all are compiled meanwhile
+            yield from joining.steps(join, pieces, self._size, begin)
+        yield from self._digits.steps((begin, total), (out, room), allocate)
+
+    def _by_passes(
+        self, addresses: list[int], counts: list[int], out: int, room: int, allocate: Allocate, text: Context
+    ) -> Iterator[Step]:
+        """Merge runs, none of them empty, by passes, each of which merges all its groups at once."""
+        words, laid = list[int](), []
+        most = fan_ins(len(counts), self._policy.fan_in)
+        for fan_in, each in zip(most, merge_passes(addresses, counts, self._size, out, room, most), strict=True):
+            merge = self._of_groups.get(fan_in)
+            if merge is None:
+                merge = merge_of(self._kernels, of_fan_in(self._policy, fan_in), form="groups")
+                self._of_groups[fan_in] = merge
+            laid.append((merge, merge.lay_out(each, words)))
+        table = allocate(len(words) * TABLE_WORD)
+        yield from writing(self._kernels, words, table.ptr)
+        for merge, groups in laid:
+            yield from merge.groups(groups, table.ptr, allocate, text)
 
     @cached_property
     def _join(self) -> Launch:

@@ -10,11 +10,13 @@ from typing import Any
 import cupy
 
 from gpumerge_cli.backends.gpu.columns import Columns
+from gpumerge_cli.backends.gpu.grouped import Groups, first_blocks, group_words
 from gpumerge_cli.backends.gpu.launching import Allocate, Launch, Step, queue
 from gpumerge_cli.backends.gpu.module import Kernels
 from gpumerge_cli.backends.gpu.policy import (
     columns_shared_bytes,
     grid_size,
+    item_bytes,
     least_by_values,
     own_cuts_of_dependents,
     partition_size,
@@ -22,9 +24,9 @@ from gpumerge_cli.backends.gpu.policy import (
     shared_bytes,
     values_stretch,
 )
-from gpumerge_cli.backends.gpu.source import policy_macros, run_macros
+from gpumerge_cli.backends.gpu.source import RunsForm, policy_macros, run_macros
 from gpumerge_cli.backends.gpu.streams import current_stream, scratch_array
-from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, Run
+from gpumerge_cli.backends.gpu.tree import NO_TEXT, Context, Level, MergePass, Run
 from gpumerge_cli.backends.kernel_sizes import kernel_size
 from gpumerge_cli.backends.limits import MAX_GRID
 from gpumerge_cli.backends.variants.lookup import variant_named
@@ -37,22 +39,24 @@ _CUT_BYTES = 8
 
 
 class Merge:
-    """Merges of a table of up to fan_in runs, or of every fan_in neighbouring runs of a level, by one policy.
+    """Merges of up to fan_in runs into one, by one policy.
 
-    columns: where runs come from and go to. The order of `kernels` is that of its records, or that of its keys if keys
-    and values stay apart.
+    form: how kernels are given the runs; there is a method for each form. columns: where runs come from and go to. The
+    order of `kernels` is that of its records, or that of its keys if keys and values stay apart.
     """
 
     def __init__(
-        self, kernels: Kernels, policy: LaunchPolicy, columns: Columns | None = None, *, batched: bool = False
+        self, kernels: Kernels, policy: LaunchPolicy, columns: Columns | None = None, *, form: RunsForm = "table"
     ) -> None:
         limits, gpu = kernels.limits, variant_named(policy.kernel).gpu
         self.fan_in, self.tile = policy.fan_in, policy.tile_size
-        self._kernels, self._policy, self._columns, self._batched = kernels, policy, columns, batched
+        self._kernels, self._policy, self._columns, self._form = kernels, policy, columns, form
         self._merge: Launch | None = None
         self._sizes = None if gpu.cut_ahead else gpu.sizes(policy)
         self._most = MAX_GRID * self.tile
-        self._least_by_values = sys.maxsize if columns or batched else least_by_values(kernels.order, policy)
+        self._least_by_values = (
+            least_by_values(kernels.order, policy) if form == "table" and columns is None else sys.maxsize
+        )
         self._most_own_cuts = OWN_CUTS * limits.multiprocessors
         self._dependent, self._own_cuts = limits.has_dependent_launches, own_cuts_of_dependents(limits)
 
@@ -87,6 +91,34 @@ class Merge:
         return self._steps(
             [level.items, length, total], total, min(self.fan_in * length, total), out, allocate, text, ()
         )
+
+    def lay_out(self, each: MergePass, table: list[int]) -> Groups:
+        """Add the words of the groups of a pass to those of a table."""
+        first = len(table)
+        words, tiles = group_words(each, item_bytes(self._kernels.order), self.fan_in, self.tile)
+        blocks, stretch, stretches = sum(tiles), 0, 0
+        if blocks > MAX_GRID:
+            grid_size(self._policy, blocks * self.tile)  # which raises UsageError
+        table += words
+        table += first_blocks(tiles)
+        if blocks > self._most_own_cuts:
+            stretch = partition_stretch(blocks + len(tiles), self.fan_in, self._kernels.limits, groups=True)
+            cutting = [-(-(count + 1) // stretch) for count in tiles]
+            table += first_blocks(cutting)
+            stretches = sum(cutting)
+        return Groups(len(tiles), each.groups[0][2], first, len(words), blocks, stretch, stretches)
+
+    def groups(self, groups: Groups, table: int, allocate: Allocate, text: Context = NO_TEXT) -> Iterator[Step]:
+        """Merge groups. table: the address of their words, which are written ahead."""
+        merge = self._merge = self._merge or self._merging()
+        source, blocks = groups.source(table), groups.tiles
+        if not groups.stretch:
+            yield merge, blocks, [*source, groups.out, 0, blocks, *text], False
+            return
+        partition = self._partition
+        cuts = allocate(groups.edges * self.fan_in * _CUT_BYTES)
+        yield partition.of_groups(groups, table, self.tile, cuts.ptr, text)
+        yield merge, blocks, [*source, groups.out, cuts.ptr, self._own_cuts, *text], self._dependent
 
     def _steps(
         self,
@@ -140,13 +172,13 @@ class Merge:
             macros: Macros = (*policy_macros(policy), ("VALUE_SIZE", columns.narrow))
             shared = columns_shared_bytes(policy, kernels.order.width, columns.narrow)
             return kernels.ready("merge_columns", policy.block_size, macros, shared)
-        macros = (*policy_macros(policy, batched=self._batched), *self._column_macros)
+        macros = (*policy_macros(policy, self._form), *self._column_macros)
         name, file = f"merge_{policy.rung.replace(' ', '_')}", f"merge_{policy.kernel}.cu"
         return kernels.ready(name, policy.block_size, macros, shared_bytes(policy, kernels.order), file=file)
 
     @cached_property
     def _partition(self) -> Partition:
-        return Partition(self._kernels, self.fan_in, self._column_macros, batched=self._batched)
+        return Partition(self._kernels, self.fan_in, self._column_macros, self._form)
 
     @cached_property
     def _values(self) -> Launch:
@@ -164,10 +196,10 @@ merge_of = lru_cache(maxsize=256)(Merge)
 
 
 class Partition:
-    """Cuts of tables of fan_in runs, or of all such groups of a level. macros: added to those of partition.cu."""
+    """Cuts of tables of fan_in runs, or of all such groups. macros: added to those of partition.cu."""
 
-    def __init__(self, kernels: Kernels, fan_in: int, macros: Macros = (), *, batched: bool = False) -> None:
-        macros = (*run_macros(fan_in, batched=batched), *macros)
+    def __init__(self, kernels: Kernels, fan_in: int, macros: Macros = (), form: RunsForm = "table") -> None:
+        macros = (*run_macros(fan_in, form), *macros)
         self._launch = kernels.ready("partition", partition_size(fan_in), macros)
         self._fan_in, self._limits = fan_in, kernels.limits
 
@@ -175,6 +207,11 @@ class Partition:
         """Cut at `edges` edges of each group, `tile` items apart. cuts: the address of fan_in int64 for each edge."""
         stretch = partition_stretch(edges, self._fan_in, self._limits)
         return self._launch, groups * -(-edges // stretch), [*source, cuts, edges, stretch, tile, *text], False
+
+    def of_groups(self, groups: Groups, table: int, tile: int, cuts: int, text: Context) -> Step:
+        """Cut groups, whose words are in a table, at the edges of their tiles."""
+        words = [*groups.source(table, cutting=True), cuts, groups.edges, groups.stretch, tile, *text]
+        return self._launch, groups.stretches, words, False
 
 
 def cuts_at(kernels: Kernels, runs: Sequence[Run], rank: int) -> Any:

@@ -14,6 +14,7 @@ from gpumerge_cli.order.base import Macros
 from gpumerge_cli.order.kinds import Order
 
 _USUAL_SHARED_MEMORY = 48 * 1024
+_WITHOUT_KEYS = ("join_runs.cu", "write_words.cu", "hold.cu", "strings.cu")
 
 
 @cache
@@ -36,8 +37,8 @@ class Kernels:
         self.order = order
         self.limits = limits
         self._device = device
-        # rows.cu reads the keys inside records, and join_runs.cu no keys at all.
-        self._macros = {"rows.cu": row_macros(order), "text.cu": text_macros(), "join_runs.cu": (), "hold.cu": ()}
+        # rows.cu reads the keys inside records, and others no keys at all.
+        self._macros = {"rows.cu": row_macros(order), "text.cu": text_macros(), **dict.fromkeys(_WITHOUT_KEYS, ())}
         self._comparing = comparison_macros(order)
         self._ready: dict[tuple[Any, ...], Launch] = {}
 

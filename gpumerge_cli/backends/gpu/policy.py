@@ -19,7 +19,7 @@ from gpumerge_cli.launch import LaunchPolicy, LaunchRequest
 from gpumerge_cli.order.kinds import Order
 
 _LEAST_EDGES = 16  # of a block of partition.cu for more than two runs
-_PARTITIONS = 5  # blocks of partition.cu that a multiprocessor holds
+_PARTITIONS, _PARTITIONS_OF_GROUPS = 5, 4  # blocks of partition.cu that a multiprocessor holds
 _ITEMS_A_VALUE, _LEAST_BY_VALUES = 1024, 1 << 24
 _VALUES_BLOCKS = 16  # of merge_values.cu, that a multiprocessor holds
 _STRETCH_STEP, _STRETCH_MOST = 1 << 15, 1 << 18
@@ -58,11 +58,14 @@ def partition_size(fan_in: int) -> int:
     return kernel_size("PARTITION_THREADS_OF_TWO" if fan_in == 2 else "PARTITION_THREADS")
 
 
-def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits) -> int:
-    """The edges that a block of partition.cu cuts: many, since they share its ends; but all blocks must run at once."""
+def partition_stretch(edges: int, fan_in: int, limits: DeviceLimits, *, groups: bool = False) -> int:
+    """The edges that a block of partition.cu cuts: many, since they share its ends; but all blocks must run at once.
+
+    groups: it reads groups of runs, and so needs more registers.
+    """
     if fan_in == 2:
         return kernel_size("STRIDE_OF_TWO")
-    fair = ceil_div(edges, _PARTITIONS * limits.multiprocessors)
+    fair = ceil_div(edges, (_PARTITIONS_OF_GROUPS if groups else _PARTITIONS) * limits.multiprocessors)
     stride = kernel_size("STRIDE_OF_MORE")
     return min(kernel_size("MOST_EDGES"), max(_LEAST_EDGES, ceil_div(fair, stride) * stride))
 

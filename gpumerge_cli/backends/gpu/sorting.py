@@ -74,7 +74,7 @@ class Sort:
             if alone:
                 yield self._alone(level, target, text)
             else:
-                merge = merge_of(self._kernels, of_fan_in(policy.launch, fan_in), batched=True)
+                merge = merge_of(self._kernels, of_fan_in(policy.launch, fan_in), form="level")
                 yield from merge.level(level, target, allocate, text)
             length *= fan_in
 

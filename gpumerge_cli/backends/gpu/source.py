@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from gpumerge_cli.order.kinds import Order
 _INCLUDE = re.compile(r'^#include "((?:\.\./)?\w+\.(?:cuh|h))"\n', re.MULTILINE)
 _ONCE = re.compile(r"^#pragma once\n", re.MULTILINE)
 _SMALL_RECORDS = (4, 8, 12, 16)
+RunsForm = Literal["table", "level", "groups"]
+"""The form in which kernels get runs: a table of up to 16, a level of a sort, or groups of runs that lie anywhere."""
+_FORMS: dict[RunsForm, Macros] = {"table": (), "level": (("BATCHED", 1),), "groups": (("GROUPED", 1),)}
 
 
 def kernel_directory() -> Path:
@@ -92,15 +96,14 @@ def text_macros() -> Macros:
     return order_macros(Order.lines())
 
 
-def policy_macros(policy: LaunchPolicy, *, batched: bool = False) -> Macros:
+def policy_macros(policy: LaunchPolicy, form: RunsForm = "table") -> Macros:
     """The macros of the kernel that the policy launches."""
-    batch = (("BATCHED", 1),) if batched else ()
-    return (*batch, *variant_named(policy.kernel).gpu.macros(policy))
+    return (*_FORMS[form], *variant_named(policy.kernel).gpu.macros(policy))
 
 
-def run_macros(fan_in: int, *, batched: bool = False) -> Macros:
+def run_macros(fan_in: int, form: RunsForm = "table") -> Macros:
     """The macros of runs.cuh."""
-    return (("RUNS", fan_in), *((("BATCHED", 1),) if batched else ()))
+    return (("RUNS", fan_in), *_FORMS[form])
 
 
 def tile_macros(block_size: int, items_per_thread: int, resident: int, transfer: Transfer | None) -> Macros:

@@ -98,6 +98,10 @@ class TextKernels:
         queue(self._gathered_lines(context, rows, ends.data.ptr, out, nbytes), current_stream())
         return nbytes, taken
 
+    def gather_to_ends(self, context: Context, rows: tuple[int, int], ends: int, out: int, nbytes: int) -> None:
+        """Write the lines of `rows` to the `nbytes` at `out`, where each line ends at a known int64 at `ends`."""
+        queue(self._gathered_lines(context, rows, ends, out, nbytes), current_stream())
+
     def _counts(self, text: int, nbytes: int, ends: int, allocate: Allocate) -> Iterator[Step]:
         """Write to the int64 at `ends` the numbers of lines up to the end of what each block reads."""
         blocks, terminator = _text_blocks(nbytes), self._order.layout().terminator

@@ -58,36 +58,63 @@ def fan_ins(runs: int, most: int) -> list[int]:
     return found
 
 
+@dataclass(frozen=True)
+class MergePass:
+    """Merges, and copies of single runs, which do not depend on each other."""
+
+    addresses: Sequence[int]
+    """Those of all runs."""
+    counts: Sequence[int]
+    """Their numbers of items, none of them 0."""
+    groups: Sequence[tuple[int, int, int, int]]
+    """For each group of neighbouring runs, in the order of the outputs: its first run, the first run behind it, the
+    address of its output, and its number of items."""
+
+
+def merge_passes(
+    addresses: Sequence[int], counts: Sequence[int], item_bytes: int, out: int, scratch: int, most: Sequence[int]
+) -> Iterator[MergePass]:
+    """The passes that merge runs, none of them empty, into `out`.
+
+    The runs stay as they are. most: the most runs of a group, for each pass; their product is at least the number of
+    runs. scratch: as large as `out`; it is used only for more passes. Passes write to `out` and `scratch` in turn, and
+    the last one to `out`.
+    """
+    inputs = addresses
+    if len(inputs) == 1:
+        yield MergePass(addresses, counts, [(0, 1, out, counts[0])])
+        return
+    for left, fan_in in zip(reversed(range(len(most))), most, strict=True):
+        at = out if left % 2 == 0 else scratch
+        places, totals, groups = list[int](), list[int](), list[tuple[int, int, int, int]]()
+        for first, end in pairwise(_edges(len(addresses), fan_in)):
+            total = sum(counts[first:end])
+            totals.append(total)
+            if end - first == 1 and addresses[first] in inputs:
+                places.append(addresses[first])  # the next pass reads it where it is
+            else:
+                groups.append((first, end, at, total))  # the next pass would write over a single one
+                places.append(at)
+            at += total * item_bytes
+        yield MergePass(addresses, counts, groups)
+        addresses, counts = places, totals
+
+
 def merge_runs(
     runs: Sequence[Run], item_bytes: int, out: int, scratch: int, *, fan_in: int
 ) -> Iterator[tuple[Sequence[Run], int]]:
     """The merges, and copies of single runs, that merge `runs` into `out`: runs and the address of their output.
 
-    Each comes after those that it depends on. The runs stay as they are. fan_in: the most runs of a
-    merge. scratch: as large as `out`; it is used only for more runs. Passes write to `out` and `scratch` in turn, and
-    the last one to `out`.
+    Each comes after those that it depends on. fan_in: the most runs of a merge. See merge_passes for the rest.
     """
-    current = [run for run in runs if run[1] > 0]
-    if len(current) == 1:
-        yield current, out
-        return
-    inputs = {address for address, _ in current}
-    for left in reversed(range(passes(len(current), fan_in))):
-        at = out if left % 2 == 0 else scratch
-        merged: list[Run] = []
-        for group in _groups(current, fan_in):
-            target = (at, sum(items for _, items in group))
-            at += target[1] * item_bytes
-            if len(group) == 1 and group[0][0] in inputs:
-                merged.append(group[0])  # the next pass reads it where it is
-                continue
-            yield group, target[0]  # the next pass would write over a single one
-            merged.append(target)
-        current = merged
+    filled = [run for run in runs if run[1] > 0]
+    columns = [run[0] for run in filled], [run[1] for run in filled]
+    for each in merge_passes(*columns, item_bytes, out, scratch, [fan_in] * passes(len(filled), fan_in)):
+        for first, end, to, _ in each.groups:
+            yield list(zip(each.addresses[first:end], each.counts[first:end], strict=True)), to
 
 
-def _groups(runs: Sequence[Run], fan_in: int) -> list[Sequence[Run]]:
-    """Groups of neighbouring runs: as few groups as possible, with about the same number of runs each."""
-    count = -(-len(runs) // fan_in)
-    edges = [len(runs) * group // count for group in range(count + 1)]
-    return [runs[start:stop] for start, stop in pairwise(edges)]
+def _edges(runs: int, fan_in: int) -> list[int]:
+    """The edges of groups of neighbouring runs: as few groups as possible, of about the same number of runs each."""
+    count = -(-runs // fan_in)
+    return [runs * group // count for group in range(count + 1)]

@@ -216,6 +216,21 @@ ACTIONS = (
         brief="Show shared memory, round by round.",
     ),
     Option(
+        "check", "Actions", ("learn",),
+        "Compile the files of FOLDER, run them on the textbook's cases and on random ones, and show the first problem. "
+        "Nothing of FOLDER is run without this.",
+        settable=False,
+    ),
+    Option(
+        "solution", "Actions", ("learn",), "Print the solution of a puzzle, or all answers of the exercises.",
+        kind="text", placeholder="NAME", settable=False,
+        not_with=(NotWith(("check", "files"), "{option} prints a solution, so it does not go with {other}"),),
+    ),
+    Option(
+        "seed", "Actions", ("learn",), "The same seed makes the same random cases; by default they differ.",
+        kind="number",
+    ),
+    Option(
         "json", "Actions", ("rank",),
         "Print the answers as a JSON object instead of tables; -o NAME.json implies it.", project=True,
     ),

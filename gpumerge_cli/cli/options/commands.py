@@ -89,6 +89,18 @@ of longer inputs the page shows every Nth item, and says so.
 
 {SUFFIXES_MARK}"""
 
+_LEARN = f"""\b
+Puzzles, in the order in which to take them:
+  exercises    questions whose answers are numbers
+  sequential   the merge by one thread
+  co_rank      where a merge can be cut
+  basic tiled circular   the textbook's three kernels
+  k_way        the ranks of the items of many runs
+  intersect    a set operation
+  bug_...      kernels with one mistake to find; FOLDER has them all
+
+{_exit_codes("a puzzle that was checked is not solved")}"""
+
 _GENERATE = f"""\b
 Shapes, of the files named together:
   uniform    every file over the whole key range
@@ -307,6 +319,16 @@ COMMANDS = (
         "the given ones. Large inputs are drawn to a scale, which the picture names.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_PATH,
+    ),
+    _command(
+        "learn",
+        "Learn by writing the kernels of the textbook's chapter on merge, each checked as you go.",
+        "Writes exercises, kernels with a gap, and the textbook's kernels with one printed mistake each into FOLDER: "
+        "only files that are missing. With --check, it runs what you wrote in a process of its own, and shows "
+        "the first wrong item, the race or the access outside of an array. Names behind FOLDER choose puzzles; without "
+        "any, all are meant.",
+        Argument("files", "FOLDER NAME", "The folder for your answers, then names of puzzles."),
+        ending=_LEARN,
     ),
     _command(
         "generate",

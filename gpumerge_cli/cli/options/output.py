@@ -347,7 +347,7 @@ OUTPUT = (
         "progress", "Output", ("check",), "Show progress on a terminal.", neutral=True, project=True,
     ),
     Option(
-        "quiet", "Output", (*_FILES, "rank", "batch", "bench", "path", "generate", "info"),
+        "quiet", "Output", (*_FILES, "rank", "batch", "bench", "path", "learn", "generate", "info"),
         "Print nothing but errors and warnings on standard error.",
         letter="q", neutral=True, project=True,
     ),

@@ -6,7 +6,7 @@ from gpumerge_cli.backends.ladder import KERNELS
 from gpumerge_cli.cli.options.model import COMBINING, Needs, NotWith, Option
 from gpumerge_cli.order.equals import SETS
 
-_ALL = ("merge", *COMBINING, "join", "sort", "check", "rank", "batch", "bench", "path", "generate", "info")
+_ALL = ("merge", *COMBINING, "join", "sort", "check", "rank", "batch", "bench", "path", "learn", "generate", "info")
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
 _KERNELS = ("auto", *KERNELS)
 
@@ -23,6 +23,12 @@ WHERE = (
         kind="text", choices=("auto", "gpu", "cpu"), default="auto", project=True,
     ),
     Option(
+        "backend", "Where to run", ("learn",),
+        "The processor that checks. cpu emulates a GPU, by a C++ compiler, and shows races and accesses outside of "
+        "arrays; gpu compiles by NVRTC. auto takes all that are available.",
+        kind="text", choices=("auto", "gpu", "cpu"), default="auto", project=True,
+    ),
+    Option(
         "device", "Where to run", ("merge", *SETS, "sort", "rank"),
         "The GPUs that may work, counted from 0: one, several as 0,1, or all, if there are any; by default the first.",
         kind="numbers", neutral=True, project=True,
@@ -33,7 +39,7 @@ WHERE = (
         kind="numbers", neutral=True, placeholder="N", project=True,
     ),
     Option(
-        "device", "Where to run", ("bench", "path"),
+        "device", "Where to run", ("bench", "path", "learn"),
         "The number of the GPU, counted from 0.",
         kind="number", default=0, project=True,
     ),
@@ -150,7 +156,7 @@ ABOUT = (
     ),
     # In these commands -h is not an order of lines.
     Option(
-        "help", "About the program", ("", "batch", "bench", "generate", "info"),
+        "help", "About the program", ("", "batch", "bench", "learn", "generate", "info"),
         "Show this and exit.",
         letter="h", gnu=True, settable=False,
     ),

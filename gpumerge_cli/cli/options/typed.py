@@ -216,6 +216,18 @@ class PathOptions(OrderOptions, LaunchOptions, QuietOptions):
     temporary_directory: tuple[str, ...]
 
 
+class LearnOptions(QuietOptions):
+    """gpumerge learn."""
+
+    files: tuple[str, ...]
+    """The folder, then names of puzzles."""
+    check: bool
+    solution: str | None
+    seed: int | None
+    backend: BackendChoice
+    device: int
+
+
 class GenerateOptions(RecordOptions, QuietOptions):
     """gpumerge generate."""
 
@@ -249,6 +261,7 @@ OPTION_TYPES: dict[str, type[Options]] = {
     "batch": BatchOptions,
     "bench": BenchOptions,
     "path": PathOptions,
+    "learn": LearnOptions,
     "generate": GenerateOptions,
     "info": InfoOptions,
 }

@@ -7,7 +7,7 @@ formats.schema, columns go by their names, and numbers may get wider types.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -163,6 +163,10 @@ class _Brought(Table):
     def again(self) -> Table:
         """See Table."""
         return _Brought(self._table.again(), self.schema, by_name=self._by_name)
+
+    def with_plain(self, columns: Collection[str]) -> Table:
+        """See Table."""
+        return _Brought(self._table.with_plain(columns), self.schema, by_name=self._by_name)
 
 
 def check_keys(tables: Sequence[Table], paths: Sequence[Sequence[str]]) -> None:

@@ -90,20 +90,21 @@ def groups_apart(tables: Sequence[Table], form: Form, takes: Callable[[Table, in
 
 
 def items_of_rows(
-    number: int, table: Table, batches: Iterator[Any], form: Form, apart: Apart | None
+    number: int, table: Table, batches: Iterator[Any], form: Form, apart: Apart | None, nbytes: int
 ) -> Iterator[tuple[Any, int]]:
     """The items of table `number`, and the rows of which they are.
 
-    batches: all its rows with their keys. apart: None gives each row an item. Raises WrongRangeError.
+    batches: all its rows with their keys. apart: None gives each row an item. nbytes: about those of items at once.
+    Raises WrongRangeError.
     """
     at = 0
     if apart is None:
-        for batch in batches:
+        for batch in form.pieces(batches, nbytes):
             yield form.items(batch, references(number, at, batch.num_rows)), batch.num_rows
             at += batch.num_rows
         return
     last = b""
-    for batch in batches:
+    for batch in form.pieces(batches, nbytes):
         for group, low, high in _pieces(table, at, batch.num_rows):
             piece = batch.slice(low - at, high - low)
             images = _Images(form, form.values(piece))
@@ -126,11 +127,11 @@ def items_of_rows(
 
 
 def items_as_stated(
-    number: int, table: Table, batches_from: Callable[[int], Iterator[Any]], form: Form, apart: Apart
+    number: int, table: Table, batches_from: Callable[[int], Iterator[Any]], form: Form, apart: Apart, nbytes: int
 ) -> Iterator[tuple[Any, int]]:
     """The same, by what statistics say of groups that are apart: their rows are not read.
 
-    batches_from: all rows from a group on. form: of one key with images of one size.
+    batches_from: all rows from a group on. form: of one key with images of one size. nbytes: see items_of_rows.
     """
     group, groups = 0, len(table.group_rows)
     while group < groups:
@@ -142,15 +143,18 @@ def items_as_stated(
             group += 1
             continue
         group = next((one for one in range(group, groups) if one in apart.groups), groups)
-        yield from items_of_some(number, table, batches_from, form, range(at, table.starts[group]))
+        yield from items_of_some(number, table, batches_from, form, range(at, table.starts[group]), nbytes)
 
 
 def items_of_some(
-    number: int, table: Table, batches_from: Callable[[int], Iterator[Any]], form: Form, rows: range
+    number: int, table: Table, batches_from: Callable[[int], Iterator[Any]], form: Form, rows: range, nbytes: int
 ) -> Iterator[tuple[Any, int]]:
-    """The items of some rows of table `number`, and the rows of which they are. batches_from: all from a group on."""
+    """The items of some rows of table `number`, and the rows of which they are.
+
+    batches_from: all from a group on. nbytes: see items_of_rows.
+    """
     at = rows.start
-    for batch in rows_of_range(table, batches_from, rows):
+    for batch in form.pieces(rows_of_range(table, batches_from, rows), nbytes):
         yield form.items(batch, references(number, at, batch.num_rows)), batch.num_rows
         at += batch.num_rows
 

@@ -15,6 +15,7 @@ from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of, codec_to_write
 from gpumerge_cli.formats.tables.dictionaries import too_long, with_dictionaries
+from gpumerge_cli.formats.tables.growing_dictionary import GrowingDictionary
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Stored, Table, TableWriter, arrow_errors, with_valid_names
@@ -163,7 +164,7 @@ class ArrowWriter(TableWriter):
         make = pa.ipc.new_stream if stream else pa.ipc.new_file
         self._writer = make(self._out, schema, options=options)
         self._schema = schema
-        self._dictionaries: dict[int, Any] = {}
+        self._dictionaries: dict[int, GrowingDictionary] = {}
         self.head = self._new()
 
     def encoded(self, rows: Any) -> Any:
@@ -198,14 +199,15 @@ class ArrowWriter(TableWriter):
             return column
         made = []
         for chunk in column.chunks:
-            known = self._dictionaries.get(number, chunk.dictionary.slice(0, 0))
-            self._dictionaries[number], places = _joined(known, chunk.dictionary)
+            if number not in self._dictionaries:
+                self._dictionaries[number] = GrowingDictionary(chunk.dictionary.slice(0, 0))
             known = self._dictionaries[number]
+            places = known.places_of(chunk.dictionary)
             try:
                 indices = places.take(chunk.indices).cast(column.type.index_type)
             except pa.ArrowInvalid:
                 raise too_long(self._schema.field(number).name, column.type) from None
-            made.append(pa.DictionaryArray.from_arrays(indices, known, ordered=column.type.ordered))
+            made.append(pa.DictionaryArray.from_arrays(indices, known.values, ordered=column.type.ordered))
         return pa.chunked_array(made, column.type)
 
     def _new(self) -> bytes:
@@ -213,19 +215,6 @@ class ArrowWriter(TableWriter):
         self._out.seek(0)
         self._out.truncate()
         return data
-
-
-def _joined(known: Any, dictionary: Any) -> tuple[Any, Any]:
-    """(the known values with those of a dictionary behind them, the places of the latter)."""
-    try:
-        new = dictionary.filter(pa.compute.invert(pa.compute.is_in(dictionary, known)))
-        known = pa.concat_arrays([known, pa.compute.drop_null(pa.compute.unique(new))])
-        return known, pa.compute.index_in(dictionary, known)
-    except pa.ArrowNotImplementedError:  # Arrow finds no values of some types, such as views and lists
-        start = len(known) - len(dictionary)
-        if start < 0 or not known.slice(start).equals(dictionary):
-            start, known = len(known), pa.concat_arrays([known, dictionary])
-        return known, pa.array(range(start, len(known)), pa.int64())
 
 
 def _has_nulls(batch: Any, path: Sequence[str]) -> bool:

@@ -7,11 +7,17 @@ that the schema types as a dictionary has plain values in batches where its dict
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.tables.taking import values_at
+
+_LARGE = 1 << 18
+"""Dictionaries of so many bytes are worth a look for values that no row has."""
 
 
 def table_of(batches: Sequence[Any], schema: pa.Schema) -> Any:
@@ -24,14 +30,23 @@ def table_of(batches: Sequence[Any], schema: pa.Schema) -> Any:
         chunks = [batch.column(number) for batch in batches]
         if any(chunk.type != chunks[0].type for chunk in chunks):
             chunks = [_plain(chunk) for chunk in chunks]
+        elif pa.types.is_dictionary(chunks[0].type) and len({_address(chunk.dictionary) for chunk in chunks}) > 1:
+            chunks = [_with_null_indices(without_unused(chunk)) for chunk in chunks]
         columns.append(pa.chunked_array(chunks))
     return _table([_unified(*pair) for pair in zip(columns, schema, strict=True)], schema, batches)
 
 
 def one_table(tables: Sequence[pa.Table]) -> pa.Table:
-    """The rows of one or more tables; columns that are dictionaries in some of them become plain values."""
+    """The rows of one or more tables; columns that are dictionaries in some of them become plain values.
+
+    Equal columns have one dictionary, unless its indices cannot count the values of all.
+    """
     if all(table.schema.types == tables[0].schema.types for table in tables):
-        return pa.concat_tables(tables)
+        whole = pa.concat_tables(tables)
+        if len(tables) > 1 and any(map(pa.types.is_dictionary, whole.schema.types)):
+            with suppress(pa.ArrowInvalid):
+                return whole.unify_dictionaries()
+        return whole
     return table_of([batch for table in tables for batch in table.to_batches()], tables[0].schema)
 
 
@@ -85,17 +100,95 @@ def bytes_in_memory(rows: Any) -> int:
     return found
 
 
+def without_unused(column: Any) -> Any:
+    """A DictionaryArray or ChunkedArray of one, whose dictionary has no values that no row has if it is large.
+
+    The others stay in their order. Chunks have one dictionary, and stay one by one if it stays.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        if not column.num_chunks or not _is_large(column.chunk(0).dictionary, len(column)):
+            return column
+        whole = column.combine_chunks()
+        made = without_unused(whole)
+        return column if made is whole else pa.chunked_array([made], column.type)
+    dictionary = column.dictionary
+    if not _is_large(dictionary, len(column)):
+        return column
+    is_null = column.indices.is_null().to_numpy(zero_copy_only=False) if column.indices.null_count else None
+    places = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    used = np.zeros(len(dictionary), np.bool_)
+    used[places if is_null is None else places[~is_null]] = True
+    if used.all():
+        return column
+    numbers = np.cumsum(used, dtype=np.int64) - 1
+    indices = pa.array(numbers[places], mask=is_null).cast(column.type.index_type)
+    values = values_at(dictionary, pa.array(np.flatnonzero(used)))
+    return pa.DictionaryArray.from_arrays(indices, values, ordered=column.type.ordered)
+
+
+def rows_without_unused(rows: pa.Table) -> pa.Table:
+    """A table whose columns that are dictionaries are `without_unused`. Nulls are those of rows."""
+    for number, column in enumerate(rows.columns):
+        if pa.types.is_dictionary(column.type):
+            made = without_unused(column)
+            if any(chunk.dictionary.null_count for chunk in made.chunks):
+                made = pa.chunked_array([_with_null_indices(chunk) for chunk in made.chunks])
+            if made is not column:
+                rows = rows.set_column(number, rows.schema.field(number), made)
+    return rows
+
+
+def _with_null_indices(column: Any) -> Any:
+    """A DictionaryArray whose dictionary has no null, with which Arrow unifies none."""
+    dictionary = column.dictionary
+    if not dictionary.null_count:
+        return column
+    is_value = dictionary.is_valid().to_numpy(zero_copy_only=False)
+    places = pa.array(np.cumsum(is_value, dtype=np.int64) - 1, mask=~is_value)
+    indices = places.take(column.indices).cast(column.type.index_type)
+    values = values_at(dictionary, pa.array(np.flatnonzero(is_value)))
+    return pa.DictionaryArray.from_arrays(indices, values, ordered=column.type.ordered)
+
+
+def _is_large(dictionary: Any, rows: int) -> bool:
+    return bool(len(dictionary) and (len(dictionary) > rows or dictionary.nbytes > _LARGE))
+
+
+def with_known_dictionaries(batch: Any, known: dict[int, Any]) -> Any:
+    """A batch with the dictionaries of the batch ahead of it, where they are equal: readers make new ones each time.
+
+    known: those of the batch ahead by the numbers of their columns, which become those of this one.
+    """
+    columns = list(batch.columns)
+    for number, column in enumerate(columns):
+        if not pa.types.is_dictionary(column.type):
+            continue
+        last, own = known.get(number), column.dictionary
+        if last is not None and last.type == own.type and own.equals(last):
+            ordered = column.type.ordered
+            columns[number] = pa.DictionaryArray.from_arrays(column.indices, last, ordered=ordered, safe=False)
+        else:
+            known[number] = own
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema) if known else batch
+
+
+def _address(dictionary: Any) -> int:
+    """A number that tells dictionaries in memory apart."""
+    return max((one.address for one in dictionary.buffers() if one is not None), default=0)
+
+
 def dictionary_bytes(rows: Any, known: set[int]) -> int:
-    """The bytes of the dictionaries of a batch but those at known addresses, to which it adds the addresses."""
+    """The bytes of the dictionaries of a batch or table but those at known addresses, to which it adds the others."""
     found = 0
     for column in rows.columns:
         if not pa.types.is_dictionary(column.type):
             continue
-        dictionary = column.dictionary
-        address = max((one.address for one in dictionary.buffers() if one is not None), default=0)
-        if address not in known:
-            known.add(address)
-            found += dictionary.nbytes
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            dictionary = chunk.dictionary
+            address = _address(dictionary)
+            if address not in known:
+                known.add(address)
+                found += dictionary.nbytes
     return found
 
 

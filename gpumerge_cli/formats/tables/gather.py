@@ -32,6 +32,7 @@ from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.spooled import Keep
 from gpumerge_cli.formats.tables.table import Table, arrow_errors
 from gpumerge_cli.formats.tables.taking import rows_at
+from gpumerge_cli.formats.tables.value_ranks import ValueRanks
 from gpumerge_cli.native.row_gather import row_ranges
 
 _FEW = 1 << 16
@@ -101,8 +102,8 @@ class Gather:
     tables: by the numbers in references. schema: their columns, which may be dictionaries instead. group_rows: the most
     rows of a group of an output. piece_rows: see there. memory: bytes that decoded rows may take. item_bytes: of an
     item, 0 for lines. settings: those of the output that the inputs give.
-    large_bytes: see there. key: the column that need not be read; None
-    for none. keep: see KeptMemory. unasked: for each table, see Cursor.
+    large_bytes: see there. key: the column that need not be read; None for none. keep: see KeptMemory. unasked: for
+    each table, see Cursor. ranks: those that tables have in place of values.
     """
 
     def __init__(
@@ -118,9 +119,12 @@ class Gather:
         key: StatedKey | None = None,
         keep: Keep | None = None,
         unasked: Sequence[frozenset[int]] | None = None,
+        ranks: ValueRanks | None = None,
     ) -> None:
         self.schema = schema
         """The columns of the rows."""
+        self._ranks = ranks
+        self._read_schema = schema if ranks is None else ranks.ranked_schema
         self.group_bytes = sys.maxsize
         """The most bytes of a group of an output; `group_rows` limits them already."""
         self.large_bytes = large_bytes
@@ -145,7 +149,9 @@ class Gather:
         self._memory = memory
         self._kept = KeptMemory(memory, len(tables), keep)
         self._key = key
-        self._rest = schema if self._key is None else schema.remove(schema.get_field_index(self._key.name))
+        self._rest = self._read_schema
+        if self._key is not None:
+            self._rest = self._rest.remove(schema.get_field_index(self._key.name))
         self._unasked = unasked
         self._cursors = self._cursors_of(None if self._key is None else self._rest.names)
         self._named_cursors: dict[tuple[str, ...], list[Cursor | RowsInMemory]] = {}
@@ -154,7 +160,7 @@ class Gather:
     def again(self) -> Gather:
         """Another one, of the same tables opened once more."""
         tables = [table.again() for table in self._tables]
-        return self._of(tables, self.inputs, self.schema, self._item_bytes, self._key, self._unasked)
+        return self._of(tables, self.inputs, self.schema, self._item_bytes, self._key, self._unasked, self._ranks)
 
     def of_runs(self, runs: Sequence[Table], item_bytes: int) -> Gather:
         """Another one, of sorted runs of its tables and others."""
@@ -168,10 +174,11 @@ class Gather:
         item_bytes: int,
         key: StatedKey | None,
         unasked: Sequence[frozenset[int]] | None = None,
+        ranks: ValueRanks | None = None,
     ) -> Gather:
         rows = self.group_rows, self.piece_rows
         made = Gather(
-            tables, schema, *rows, self._memory, item_bytes, self.settings, self.large_bytes, key, None, unasked
+            tables, schema, *rows, self._memory, item_bytes, self.settings, self.large_bytes, key, None, unasked, ranks
         )
         made.numbered, made.inputs = self.numbered, inputs
         return made
@@ -184,6 +191,8 @@ class Gather:
     def is_uneven(self, *, plain: bool) -> bool:
         """Whether a group of an output may be much larger than others of as many rows. plain: see Table.most_uneven."""
         most = _LARGE * self.large_bytes
+        if plain and self._ranks is not None and self._ranks.longest * self.group_rows > most:
+            return True
         return any(table.most_uneven(plain=plain) > most for table in self._tables)
 
     def _cursors_of(self, columns: Sequence[str] | None) -> list[Cursor | RowsInMemory]:
@@ -226,10 +235,16 @@ class Gather:
             if self._key is None or wanted.images is None:
                 with self._lock:
                     cursors = self._whole_cursors
-                return self._rows(wanted.references, cursors, self.schema)
+                return self._restored(self._rows(wanted.references, cursors, self._read_schema))
             rows = self._rows(wanted.references, self._cursors, self._rest)
             number = self.schema.get_field_index(self._key.name)
-            return rows.add_column(number, self.schema.field(number), self._key.values(wanted.images))
+            return self._restored(
+                rows.add_column(number, self._read_schema.field(number), self._key.values(wanted.images))
+            )
+
+    def _restored(self, rows: pa.Table) -> pa.Table:
+        """Rows with values in place of ranks."""
+        return rows if self._ranks is None else self._ranks.restored(rows)
 
     def values(self, wanted: WantedRows, names: Sequence[str]) -> pa.Table:
         """The columns of these names, in the order of the schema, for some rows. See `rows`. Raises InputError.
@@ -237,13 +252,13 @@ class Gather:
         names: the key alone, or columns that are no key.
         """
         if self._key is not None and wanted.images is not None and [*names] == [self._key.name]:
-            return pa.table([self._key.values(wanted.images)], names=[*names])
+            return self._restored(pa.table([self._key.values(wanted.images)], names=[*names]))
         with arrow_errors(self._name):
             with self._lock:
                 if tuple(names) not in self._named_cursors:
                     self._named_cursors[tuple(names)] = self._cursors_of(names)
-            schema = pa.schema([self.schema.field(name) for name in names])
-            return self._rows(wanted.references, self._named_cursors[tuple(names)], schema)
+            schema = pa.schema([self._read_schema.field(name) for name in names])
+            return self._restored(self._rows(wanted.references, self._named_cursors[tuple(names)], schema))
 
     def _rows(self, found: NDArray[np.uint64], cursors: Sequence[Cursor | RowsInMemory], schema: pa.Schema) -> pa.Table:
         """The rows of references. cursors, schema: of the columns that are wanted."""

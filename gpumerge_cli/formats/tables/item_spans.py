@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -44,7 +45,8 @@ def write_spans(
 ) -> int:
     """Write the items of spans of table `number` to an empty file, and return their number. Raises InputError.
 
-    form: of items of `item_bytes`. rows: the most that are decoded at once. progress: called with the rows done so far.
+    form: of items of `item_bytes`, which is not 0. rows: the most that are decoded at once. progress: called with the
+    rows done so far.
     """
     lock = threading.Lock()
     done = 0
@@ -53,7 +55,7 @@ def write_spans(
         nonlocal done
         opened, at = table.again(), span.start
         batches = lambda group: opened.batches(columns, group, rows)  # noqa: E731
-        for items, count in reading(table.name, items_of_some(number, opened, batches, form, span)):
+        for items, count in reading(table.name, items_of_some(number, opened, batches, form, span, sys.maxsize)):
             _write_at(out.fileno(), memoryview(items).cast("B"), at * item_bytes)
             at += count
             with lock:

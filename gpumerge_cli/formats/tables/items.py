@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from gpumerge_cli.formats.tables.images import (
     values_of_uint64,
 )
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, key_array
+from gpumerge_cli.formats.tables.key_pieces import key_pieces
 from gpumerge_cli.formats.tables.key_text import shown_value, value_of_word
 from gpumerge_cli.formats.tables.references import reference_texts
 from gpumerge_cli.order.rows import REFERENCE_BYTES, FixedRowOrder, TextRowOrder
@@ -139,6 +140,10 @@ class Form:
             if self.is_fixed and not key.nullable and array.null_count:
                 raise ValueError(f"its statistics say that {key.name} has no nulls, and there are some")
         return arrays
+
+    def pieces(self, batches: Iterable[Any], nbytes: int) -> Iterator[Any]:
+        """The rows of batches, whose keys take about `nbytes` at most as `items` are made of a piece."""
+        return iter(batches) if self.is_fixed else key_pieces([key.column for key in self.keys], batches, nbytes)
 
     def items(self, rows: Any, found: Any) -> Any:
         """The items of rows as one buffer of bytes. rows: a RecordBatch or Table with the keys. found: references."""

@@ -7,7 +7,7 @@ ones are read as plain values, so that batches take the bytes of their rows.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,17 +38,20 @@ def large_dictionaries(columns: Mapping[str, Sequence[ChunkFacts]]) -> list[str]
     return found
 
 
-def plainly_typed(footer: ParquetFooter, names: Collection[str]) -> pq.FileMetaData:
-    """The metadata of a file, in which Arrow types some columns by their values. Raises errors of Arrow."""
-    metadata = [(key, _plain(value, names) if value and key == _SCHEMA else value) for key, value in footer.metadata]
+def plainly_typed(footer: ParquetFooter, types: Mapping[str, pa.DataType]) -> pq.FileMetaData:
+    """The metadata of a file, in which Arrow types some columns by their values. Raises errors of Arrow.
+
+    types: those of the values, by the names of the columns.
+    """
+    metadata = [(key, _plain(value, types) if value and key == _SCHEMA else value) for key, value in footer.metadata]
     data = MAGIC + footer_bytes(replace(footer, metadata=tuple(metadata)), footer.rows, footer.groups)
     return pq.read_metadata(pa.BufferReader(data))
 
 
-def _plain(encoded: bytes, names: Collection[str]) -> bytes:
-    """A schema as metadata have it, with the types of values of some columns."""
+def _plain(encoded: bytes, types: Mapping[str, pa.DataType]) -> bytes:
+    """A schema as metadata have it, with the types of values of some columns, which may not be those that it says."""
     schema = pa.ipc.read_schema(pa.py_buffer(b64decode(encoded)))
     for number, field in enumerate(schema):
-        if field.name in names and pa.types.is_dictionary(field.type):
-            schema = schema.set(number, field.with_type(field.type.value_type))
+        if field.name in types and pa.types.is_dictionary(field.type):
+            schema = schema.set(number, field.with_type(types[field.name]))
     return b64encode(schema.serialize().to_pybytes())

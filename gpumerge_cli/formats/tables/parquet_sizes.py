@@ -146,12 +146,12 @@ class RowBytes:
             if leaf.width is not None:
                 self._known[place] = of_lists + values * (leaf.width + _OF_VALIDITY), True
             else:
-                texts, is_known = self._texts(facts)
+                texts, is_known = self.texts(facts)
                 self._known[place] = of_lists + values * (_OFFSET + _OF_VALIDITY) + texts, is_known
         return self._known[place]
 
-    def _texts(self, facts: ChunkFacts) -> tuple[float, bool]:
-        """The bytes of texts, and whether these are known."""
+    def texts(self, facts: ChunkFacts) -> tuple[float, bool]:
+        """About the bytes of texts, each as often as it is there, and whether these are known."""
         if facts.text_bytes is not None:
             return float(max(0, facts.text_bytes)), True
         pages = float(max(0, facts.uncompressed))

@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gpumerge_cli.dataclass import replace
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.column_paths import values_type
-from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory
+from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, with_known_dictionaries
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
 from gpumerge_cli.formats.tables.parquet_annotations import intervals
@@ -24,7 +25,7 @@ from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
 from gpumerge_cli.formats.tables.parquet_pages import mean_of_dictionary, page_bytes
 from gpumerge_cli.formats.tables.parquet_sizes import Pace, RowBytes, leaves_of
-from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors, with_valid_names
+from gpumerge_cli.formats.tables.table import Stored, StoredColumn, Table, arrow_errors, with_valid_names
 
 _SAMPLED = 1 << 10
 """The rows whose size stands for that of all, where the file says none."""
@@ -33,6 +34,8 @@ _LEAST_OF_BATCH = 1 << 18
 _BUFFERS = 16 << 20
 """The bytes that are read at once of all columns."""
 _LEAST_BUFFER, _LARGEST_BUFFER = 16 << 10, 1 << 20
+_PAYS = 2
+"""Texts that are so many times larger than their dictionary and the references to it keep the dictionary."""
 _SHORT = 2.5
 """Bytes of a value of a column that refers to a dictionary, with its share of that."""
 
@@ -63,11 +66,25 @@ class ParquetTable(Table):
             for number, group in enumerate(self._groups)
         )
         writer = self.footer.created_by.decode(errors="replace")
-        return Stored(self._file.size, writer, stored_columns(self.footer), groups, self._sorted_by())
+        return Stored(self._file.size, writer, self.stored_columns, groups, self._sorted_by())
+
+    @cached_property
+    def stored_columns(self) -> tuple[StoredColumn, ...]:
+        """See Stored. A dictionary that is larger than its references still pays if these stand for long texts."""
+        found = stored_columns(self.footer)
+        group = self.group_rows.index(max(self.group_rows)) if found else 0
+        return tuple(
+            replace(one, pays=True) if not one.pays and one.dictionary and self._pays(group, number) else one
+            for number, one in enumerate(found)
+        )
+
+    def _pays(self, group: int, leaf: int) -> bool:
+        facts = self._chunks(group, leaf)
+        return facts.dictionary_pages == 1.0 and self._sizes.texts(facts)[0] > _PAYS * facts.uncompressed
 
     def _sorted_by(self) -> tuple[SortedColumn, ...]:
         """The first columns by which all groups are sorted."""
-        paths, found = [one.path for one in stored_columns(self.footer)], []
+        paths, found = [one.path for one in self.stored_columns], []
         stated = [sorting_of(group) for group in self.footer.groups]
         for columns in zip(*stated, strict=False):
             first = columns[0]
@@ -101,7 +118,9 @@ class ParquetTable(Table):
             )
             groups = range(group, len(self.group_rows))
             pace = Pace(self._sizes, columns, group, rows, nbytes)
+            known: dict[int, Any] = {}
             for batch in reader.iter_batches(pace.rows, row_groups=groups, columns=columns, use_threads=True):
+                batch = with_known_dictionaries(batch, known)
                 yield batch
                 if pace.varies:
                     pace.took(batch.num_rows, bytes_in_memory(batch))
@@ -251,6 +270,8 @@ class ParquetTable(Table):
             leaf = self._leaf([field.name])
             if leaf is None or not (pa.types.is_string(field.type) or pa.types.is_binary(field.type)):
                 continue
+            if field.name in self.plain_columns:
+                continue
             chunks = [self._chunks(group, leaf) for group in range(len(self._groups))]
             if self.schema.get_field_index(field.name) == number and _have_short_dictionaries(chunks):
                 found.append(field.name)
@@ -269,7 +290,7 @@ class ParquetTable(Table):
     def with_plain(self, columns: Collection[str]) -> ParquetTable:
         """See Table."""
         made = copy(self)
-        for name in ("_sizes", "_held_dictionaries", "_metadata_as_read"):
+        for name in ("_sizes", "_dictionaries", "_held_dictionaries", "_metadata_as_read"):
             made.__dict__.pop(name, None)
         made._bytes_of_rows = {}
         made.__dict__["plain_columns"] = self.plain_columns.union(columns)
@@ -286,7 +307,10 @@ class ParquetTable(Table):
     @cached_property
     def _metadata_as_read(self) -> Any:
         """The metadata by which batches have plain columns."""
-        return plainly_typed(self.footer, self.plain_columns) if self.plain_columns else self.metadata
+        if not self.plain_columns:
+            return self.metadata
+        types = {one.name: one.type.value_type for one in self.schema if pa.types.is_dictionary(one.type)}
+        return plainly_typed(self.footer, {name: type for name, type in types.items() if name in self.plain_columns})
 
     def again(self) -> ParquetTable:
         """See Table."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -11,13 +13,12 @@ import pyarrow.parquet as pq
 
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS
-from gpumerge_cli.formats.tables.dictionaries import check_index_types
+from gpumerge_cli.formats.tables.dictionaries import check_index_types, rows_without_unused
 from gpumerge_cli.formats.tables.parquet_annotations import annotated
 from gpumerge_cli.formats.tables.parquet_columns import has_integer_decimals, is_int96, shape_of, stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import (
     MAGIC,
     GroupFacts,
-    ParquetFooter,
     RowGroup,
     SortingColumn,
 )  # fmt: skip
@@ -33,6 +34,11 @@ _LEAST_COPIED = 1 << 16
 """Smaller groups are joined to larger ones rather than copied."""
 _COPIED_AT_ONCE = 8 << 20
 _UNWRITABLE = ("", "lzo")
+_USUAL_DICTIONARY = 1 << 19
+"""pyarrow ends dictionaries at twice as many bytes."""
+_LARGE_DICTIONARY = 8 << 20
+"""To encode a dictionary takes about four times its bytes. Of such large ones, one is encoded at a time."""
+_ONE_AT_A_TIME = threading.Lock()
 _LARGEST_SHORT_DECIMAL = 18
 
 
@@ -49,7 +55,7 @@ class ParquetWriter(CopyingWriter):
         self._schema = _without_ranges(schema)
         self._settings = settings
         like = settings.like
-        self._options = _options(settings, like.footer if isinstance(like, ParquetTable) else None)
+        self._options = _options(settings, like if isinstance(like, ParquetTable) else None)
         try:
             self.template, _ = split(self._file(None))
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
@@ -66,6 +72,7 @@ class ParquetWriter(CopyingWriter):
     def encoded(self, rows: pa.Table) -> RowGroup:
         """See TableWriter. Raises InputError for a dictionary whose indices cannot count its values."""
         check_index_types(rows, self._schema)
+        rows = rows_without_unused(rows)
         pairs = [pair for pair in zip(rows.schema, self._schema, strict=True) if pair[0].type != pair[1].type]
         dictionaries = {own.name: rows.column(own.name) for own, _ in pairs if pa.types.is_dictionary(own.type)}
         (group,) = split(self._file(rows, dictionaries))[1]
@@ -120,9 +127,15 @@ class ParquetWriter(CopyingWriter):
     def _file(self, rows: pa.Table | None, without_statistics: Collection[str] = ()) -> memoryview:
         """The rows as a file of one group; None for a file without any. without_statistics: names of columns."""
         out, options = pa.BufferOutputStream(), self._options
+        largest = max(map(_dictionary_bytes, () if rows is None else rows.columns), default=0)
+        if largest > _USUAL_DICTIONARY:  # else pyarrow gives it up, and writes each value
+            options = {**options, "dictionary_pagesize_limit": 2 * largest}
         if without_statistics:
             options = {**options, "write_statistics": [one for one in self._paths if one not in without_statistics]}
-        with pq.ParquetWriter(out, self._schema if rows is None else rows.schema, **options) as writer:
+        with (
+            _ONE_AT_A_TIME if largest > _LARGE_DICTIONARY else nullcontext(),
+            pq.ParquetWriter(out, self._schema if rows is None else rows.schema, **options) as writer,
+        ):
             if rows is not None:
                 writer.write_table(rows, row_group_size=max(1, rows.num_rows))
         return memoryview(out.getvalue())
@@ -138,12 +151,18 @@ class ParquetWriter(CopyingWriter):
         return found
 
 
-def _options(settings: TableSettings, like: ParquetFooter | None) -> dict[str, Any]:
-    """The options of pyarrow's writer. like: the footer of the first input; None if that is not Parquet."""
+def _dictionary_bytes(column: Any) -> int:
+    """The most bytes of a dictionary of the chunks of a column."""
+    is_dictionary = pa.types.is_dictionary(column.type)
+    return max((int(one.dictionary.nbytes) for one in column.chunks), default=0) if is_dictionary else 0
+
+
+def _options(settings: TableSettings, like: ParquetTable | None) -> dict[str, Any]:
+    """The options of pyarrow's writer. like: the first input; None if that is not Parquet."""
     if settings.compression is not None and settings.compression not in COLUMN_COMPRESSIONS:
         what = f"--compression {settings.compression}: columns of tables are not compressed so"
         raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
-    stored = settings.stored or (() if like is None else stored_columns(like))
+    stored = settings.stored or (() if like is None else like.stored_columns)
     options: dict[str, Any] = {
         "version": "2.6",  # types that all readers of the last years know
         "data_page_version": "1.0",
@@ -160,8 +179,8 @@ def _options(settings: TableSettings, like: ParquetFooter | None) -> dict[str, A
         encodings = {".".join(one.path): one.encoding for one in stored if one.encoding}
         options["column_encoding"] = encodings or None
     if like is not None:
-        options["use_deprecated_int96_timestamps"] = is_int96(like)
-        options["store_decimal_as_integer"] = has_integer_decimals(like)
+        options["use_deprecated_int96_timestamps"] = is_int96(like.footer)
+        options["store_decimal_as_integer"] = has_integer_decimals(like.footer)
     if settings.level is not None:
         compressions = options["compression"]
         for codec in {compressions} if isinstance(compressions, str) else set(compressions.values()):

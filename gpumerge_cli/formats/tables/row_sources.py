@@ -167,11 +167,11 @@ def items_of_table(
             )
             return
         if len(wanted) < table.rows:
-            made = items_of_some(number, table, batches, form, wanted)
+            made = items_of_some(number, table, batches, form, wanted, batch_bytes)
         elif apart is not None and as_stated:
-            made = items_as_stated(number, table, batches, form, apart)
+            made = items_as_stated(number, table, batches, form, apart, batch_bytes)
         else:
-            made = items_of_rows(number, table, batches(), form, apart)
+            made = items_of_rows(number, table, batches(), form, apart, batch_bytes)
         done = 0
         for items, rows in reading(table.name, made):  # errors of writing are not those of the table
             out.write(items)

@@ -102,7 +102,7 @@ def sorted_runs(
         found, rows = 0, batch_rows(table, None, batch_bytes)
         if table.open_bytes(None) > max(LEAST_OPEN, memory // _SPARED):
             table = spooled(table, lambda write: spool(write, 0), max(LEAST_OPEN, memory // _SPARED), rows)
-        for batch in table.batches(None, 0, rows):
+        for batch in form.pieces(table.batches(None, 0, rows), batch_bytes):
             found += batch.num_rows
             if wanted is not None:
                 batch = wanted.of(batch, form, order)

@@ -11,7 +11,14 @@ import numpy as np
 
 from gpumerge_cli.buffers import Bytes
 from gpumerge_cli.formats.sink import ItemSink
-from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, one_table, table_of, without_dictionaries
+from gpumerge_cli.formats.tables.dictionaries import (
+    bytes_in_memory,
+    dictionary_bytes,
+    one_table,
+    rows_without_unused,
+    table_of,
+    without_dictionaries,
+)  # fmt: skip
 from gpumerge_cli.formats.tables.gather import Gather, WholeGroup
 from gpumerge_cli.formats.tables.item_rows import ItemRows
 from gpumerge_cli.formats.tables.join_gather import JoinGather
@@ -56,6 +63,8 @@ class GroupSink(ItemSink):
         self.seekable = False
         self._writer = writer
         self._rows, self._most_bytes = rows, nbytes
+        self._most_waiting = nbytes
+        """The most bytes of rows that wait."""
         self._at = 0
         self._waiting: list[Any] = []
         self._waiting_rows = self._waiting_bytes = 0
@@ -72,8 +81,8 @@ class GroupSink(ItemSink):
                 self._flush()
                 self._append(part)
                 continue
-            nbytes = bytes_in_memory(part)
-            if self._waiting_rows + part.num_rows > self._rows or self._waiting_bytes + nbytes > self._most_bytes:
+            nbytes = bytes_in_memory(part) + dictionary_bytes(part, set())
+            if self._waiting_rows + part.num_rows > self._rows or self._waiting_bytes + nbytes > self._most_waiting:
                 self._flush()
             self._waiting.append(part)
             self._waiting_rows += part.num_rows
@@ -125,6 +134,7 @@ class RowSink(GroupSink):
         self._gather: Any = gather
         self._ahead = max(self._rows, gather.piece_rows)
         self._ahead_bytes = max(_LEAST_AHEAD, _GROUPS_AHEAD * min(gather.large_bytes, gather.group_bytes))
+        self._most_waiting = self._ahead_bytes
         self._checks_utf8 = writer.needs_utf8 and not all(table.has_utf8 for table in gather.inputs)
 
     def encode(self, data: Bytes, numbers: Bytes | None = None) -> RowPiece:
@@ -237,7 +247,7 @@ class RowSink(GroupSink):
 
     def _part(self, rows: Any, *, whole: bool) -> RowPart:
         if not whole:
-            rows = without_dictionaries(rows, self._gather.output_schema)
+            rows = rows_without_unused(without_dictionaries(rows, self._gather.output_schema))
         if self._checks_utf8:
             check_utf8(rows, self._gather.inputs)
         return (self._writer.encoded(rows) if whole else rows), whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -111,6 +111,10 @@ class _Named(Table):
     def again(self) -> Table:
         """See Table."""
         return _Named(self._table.again(), *self._of)
+
+    def with_plain(self, columns: Collection[str]) -> Table:
+        """See Table."""
+        return _Named(self._table.with_plain(columns), *self._of)
 
     def _of_file(self, columns: Sequence[str] | None) -> Sequence[str] | None:
         return None if columns is None else [name for name in columns if name != self._of[0]]

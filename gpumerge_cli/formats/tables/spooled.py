@@ -13,7 +13,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.tables.dictionaries import table_of
+from gpumerge_cli.formats.tables.dictionaries import rows_without_unused, table_of
 from gpumerge_cli.formats.tables.table import Table, arrow_errors, reading
 
 Keep = Callable[[Callable[[IO[bytes]], None]], SeekableInput]
@@ -85,22 +85,8 @@ def _batches_of(batches: Iterator[Any], rows: int, schema: pa.Schema) -> Iterato
 def _joined(held: Sequence[Any], schema: pa.Schema) -> Any:
     """The rows of batches as one, whose dictionaries have no more values than rows."""
     whole = table_of(held, schema).combine_chunks()
-    columns = [_shortened(column.chunk(0)) for column in whole.columns]
+    columns = [column.chunk(0) for column in rows_without_unused(whole).columns]
     return pa.RecordBatch.from_arrays(columns, schema=whole.schema)
-
-
-def _shortened(column: Any) -> Any:
-    if not pa.types.is_dictionary(column.type) or len(column.dictionary) <= len(column):
-        return column
-    try:
-        used = column.indices.drop_null().unique()
-        indices = pa.compute.index_in(column.indices, used)
-        if column.indices.null_count:
-            indices = pa.compute.if_else(column.indices.is_valid(), indices, None)
-        values = column.dictionary.take(used)
-    except pa.ArrowNotImplementedError:
-        return column
-    return pa.DictionaryArray.from_arrays(indices.cast(column.type.index_type), values, ordered=column.type.ordered)
 
 
 class SpooledTable(Table):

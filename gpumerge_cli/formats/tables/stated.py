@@ -16,6 +16,7 @@ from gpumerge_cli.formats.tables.cursor import batch_rows
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.images import fixed_images, line_images
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, all_columns, has_order, key_array, key_columns
+from gpumerge_cli.formats.tables.key_pieces import key_pieces
 from gpumerge_cli.formats.tables.table import Table, reading
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def rows_are_in_order(table: Table, keys: Sequence[KeyColumn], most: int | None 
     columns = table.columns_of(key.path for key in keys)
     last: list[Any] = [pa.nulls(0, key.type) for key in keys]
     at = 0
-    for batch in reading(table.name, table.batches(columns, 0, batch_rows(table, columns, _BATCH_BYTES))):
+    batches = table.batches(columns, 0, batch_rows(table, columns, _BATCH_BYTES))
+    for batch in reading(table.name, key_pieces(keys, batches, _BATCH_BYTES)):
         if most is not None and at >= most:
             break
         if not batch.num_rows:

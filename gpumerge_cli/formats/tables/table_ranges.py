@@ -122,7 +122,8 @@ class TableRanges(RangedSource):
     def _items(self, table: Table, low: int, high: int) -> Iterator[Any]:
         """The items of rows, in pieces. Raises InputError."""
         batches_from, rows = _batches_of(table, self._columns), range(low, high)
-        for items, _ in reading(self.name, items_of_some(self._number, table, batches_from, self.form, rows)):
+        made = items_of_some(self._number, table, batches_from, self.form, rows, _BATCH_BYTES)
+        for items, _ in reading(self.name, made):
             yield items
 
     def rows(self, low: int, high: int) -> Iterator[Any]:
