@@ -10,14 +10,14 @@ _UNDECODED = re.compile("[\ud800-\udfff]")
 _WRITTEN = re.compile("\0([89a-f][0-9a-f])")
 
 
-def dumps(value: Any, indent: int | None = None) -> str:
-    """`value` as JSON. A byte that is not UTF-8 is written as U+0000 and two hexadecimal digits.
+def dumps(value: Any, indent: int | None = None, *, dense: bool = False) -> str:
+    """`value` as JSON. A byte that is not UTF-8 is written as U+0000 and two hexadecimal digits. dense: without spaces.
 
     File names and words of a command never hold U+0000, so `restored` finds the bytes again.
     """
     import json
 
-    return json.dumps(_plain(value), indent=indent)
+    return json.dumps(_plain(value), indent=indent, separators=(",", ":") if dense else None)
 
 
 def restored(value: Any) -> Any:

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 _EXTRAS = {
+    "axe_playwright_python": "browser",
     "botocore": "stores",
     "cupy": "cuda13",
     "distributed": "cluster",
     "isal": "compressed",
     "matplotlib": "plot",
     "obstore": "stores",
+    "playwright": "browser",
     "pyarrow": "tables",
 }
 """The extras of gpumerge that install these libraries."""

@@ -52,6 +52,8 @@ def test_the_wheel_installs_and_merges(tmp_path: Path) -> None:
     assert {path.relative_to(ROOT).as_posix() for path in puzzles} <= set(names)
     assert wheel.name.endswith(f"-py3-none-manylinux_2_17_{platform.machine()}.whl")
     assert {"gpumerge_cli/py.typed", "gpumerge_cli/__init__.pyi", "gpumerge_cli/report/html.css"} <= set(names)
+    parts = (ROOT / "gpumerge_cli" / "report" / "page").iterdir()
+    assert {f"gpumerge_cli/report/page/{part.name}" for part in parts} <= set(names)
     assert {"gpumerge/__init__.py", "gpumerge/__init__.pyi", "gpumerge/py.typed"} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "data/"))]
     assert {"LICENSE", "NOTICE"} <= {name.rpartition("/")[2] for name in names if "dist-info/licenses/" in name}

@@ -880,6 +880,8 @@ complete -c gpumerge -n '__gpumerge_command bench' -l threads -x -d 'Host thread
 complete -c gpumerge -n '__gpumerge_command bench' -l debug -l traceback -d 'On an error, show the traceback, too.'
 complete -c gpumerge -n '__gpumerge_command bench' -l help -s h -d 'Show this and exit.'
 complete -c gpumerge -n '__gpumerge_command path' -F
+complete -c gpumerge -n '__gpumerge_command path' -l compare -d 'Also merge the inputs in memory by every kernel and by libraries. The page of --html shows the times.'
+complete -c gpumerge -n '__gpumerge_command path' -l repeat -x -d 'Runs of each kernel and library with --compare; 5 by default.'
 complete -c gpumerge -n '__gpumerge_command path' -l rank -x -d 'Show how co-rank finds the cut after K outputs.'
 complete -c gpumerge -n '__gpumerge_command path' -l rounds -d 'Show the items that the kernel holds in shared memory, round by round, if it works in rounds. With -o, the figure shows them instead of the path.'
 complete -c gpumerge -n '__gpumerge_command path' -l items -x -d 'Instead of files, given twice: items with blanks or commas between, as in --items \'1 3 5\'. Numbers if all are, else lines.'
@@ -927,6 +929,7 @@ complete -c gpumerge -n '__gpumerge_command path' -l year -x -d 'The year of tim
 complete -c gpumerge -n '__gpumerge_command path' -l stable -s s -d 'Changes nothing, because lines with equal keys keep the order of the inputs anyway. It may be given as for sort.'
 complete -c gpumerge -n '__gpumerge_command path' -l last-resort -d 'All bytes decide between lines with equal keys, as in GNU sort without -s.'
 complete -c gpumerge -n '__gpumerge_command path' -l output -s o -rF -d 'Draw a figure, .svg or .png, instead of in the terminal. Needs gpumerge[plot].'
+complete -c gpumerge -n '__gpumerge_command path' -l html -rF -d 'Write a page for a browser instead: drag the cut, choose launches, and see what memory does. It is one file that fetches nothing. Without inputs it shows the textbook\'s example.'
 complete -c gpumerge -n '__gpumerge_command path' -l quiet -s q -d 'Print nothing but errors and warnings on standard error.'
 complete -c gpumerge -n '__gpumerge_command path' -l backend -xa 'auto gpu cpu' -d 'Show the cuts of this backend. auto takes the GPU\'s rules if launch sizes are given, even without a GPU, and otherwise this machine\'s backend.'
 complete -c gpumerge -n '__gpumerge_command path' -l device -x -d 'The number of the GPU, counted from 0.'

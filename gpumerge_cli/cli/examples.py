@@ -90,6 +90,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         ("gpumerge path a.i32 b.i32 -o path.svg", "Draw the path of two files as a figure."),
         (
+            "gpumerge path a.i32 b.i32 --kernel circular --html page.html",
+            "Write a page for a browser: drag the cut, see what memory does, switch on bugs of printed kernels.",
+        ),
+        (
             "gpumerge path --items '1 3 5 7' --items '2 3 4 8' --kernel circular --tile-size 4 --rounds",
             "Show the items that a block of the circular kernel holds, round by round.",
         ),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpumerge_cli.engine.load import LoadedRuns
     from gpumerge_cli.formats.items import Items
     from gpumerge_cli.launch import LaunchRequest
+    from gpumerge_cli.results.compared import CompareReport
     from gpumerge_cli.results.path import PathReport
 
 _FIGURES = (".png", ".svg")
@@ -25,7 +26,10 @@ _FIGURES = (".png", ".svg")
 def run_path(options: PathOptions) -> None:
     """Carry out the command line. Raises GpumergeError."""
     output, items = options.output, list(options.items)
-    names = _inputs(list(options.files), items)
+    if options.html is not None and not options.files and not items:
+        names: tuple[str, ...] = ()
+    else:
+        names = _inputs(list(options.files), items)
     from gpumerge_cli.backends.variants.lookup import requested_variant
     from gpumerge_cli.engine.job import Resources
 
@@ -33,6 +37,9 @@ def run_path(options: PathOptions) -> None:
     devices = (options.device,) if options.device else None
     on = Resources(options.backend, devices, options.threads, folders=options.temporary_directory)
     requested_variant(launch)
+    if options.html is not None:
+        _write_page(options, options.html, names, on)
+        return
     draw_path = _drawing(output, names)
     loaded = _loaded(names, how, on) if not items else _words(items, how)
     report = _trace(loaded, on, launch, options.rank, options.rounds)
@@ -70,10 +77,7 @@ def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathRepor
             f"--output: {quoted_value(output)} has no suffix of a figure",
             way_out=f"end the name in {' or '.join(_FIGURES)}",
         )
-    if os.path.realpath(output) in {os.path.realpath(name) for name in inputs if name != "-"}:
-        raise UsageError(f"--output {output} would replace an input", way_out="give it another name")
-    if os.path.isdir(output):
-        raise OutputError("is a directory", where=output, way_out="name a file")
+    _refuse_inputs("--output", output, inputs)
     try:
         from gpumerge_cli.report.path_figure import draw_path
     except ImportError as error:
@@ -82,6 +86,49 @@ def _drawing(output: str | None, inputs: tuple[str, ...]) -> Callable[[PathRepor
             way_out="pip install 'gpumerge[plot]', or leave --output out",
         ) from error
     return lambda report: draw_path(report, output)
+
+
+def _refuse_inputs(option: str, output: str, inputs: tuple[str, ...]) -> None:
+    if os.path.realpath(output) in {os.path.realpath(name) for name in inputs if name != "-"}:
+        raise UsageError(f"{option} {output} would replace an input", way_out="give it another name")
+    if os.path.isdir(output):
+        raise OutputError("is a directory", where=output, way_out="name a file")
+
+
+def _write_page(options: PathOptions, output: str, names: tuple[str, ...], on: Resources) -> None:
+    """--html. The file's name is checked before anything is read."""
+    from gpumerge_cli.dataclass import replace
+    from gpumerge_cli.engine.resources import cores
+    from gpumerge_cli.explain.items import input_pair
+    from gpumerge_cli.explain.page import path_page, textbook_runs
+    from gpumerge_cli.report.path_page import render
+    from gpumerge_cli.report.write import suffix_of_report, text_file
+
+    suffix_of_report(output, (".html",), "--html")
+    _refuse_inputs("--html", output, names)
+    with text_file(output) as write:
+        how, threads = items_of(options, names), on.threads or cores()
+        if names:
+            loaded = _loaded(names, how, on)
+        else:
+            loaded = _words(list(options.items), how) if options.items else textbook_runs()
+        page = path_page(input_pair(loaded), loaded.order, on, launch_of(options), threads, options.rank)
+        if options.compare:
+            page = replace(page, compared=_compared(loaded, on, options))
+        write(render(page))
+
+
+def _compared(loaded: LoadedRuns, on: Resources, options: PathOptions) -> CompareReport:
+    from gpumerge_cli import __version__
+    from gpumerge_cli.backends.select import select
+    from gpumerge_cli.compare.contest import Effort
+    from gpumerge_cli.compare.run import compare_kernels
+    from gpumerge_cli.engine.resources import cores
+    from gpumerge_cli.launch import LaunchRequest
+
+    backend = select(on.backend, on.device, loaded.order, None).backend
+    effort = Effort(options.repeat or Effort().repeat, on.threads or cores(), version=__version__)
+    return compare_kernels(loaded, backend, LaunchRequest(), effort)
 
 
 def _loaded(names: tuple[str, ...], items: Items, on: Resources) -> LoadedRuns:

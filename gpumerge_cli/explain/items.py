@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,15 @@ class TracedRun:
         self._order = order
         self._key = key_by(order)
         self._items = order.items(run)
-        self.size = len(self._items)
+        self._at = range(len(self._items))
+        self.size = len(self._at)
+
+    def every(self, step: int) -> TracedRun:
+        """The items 0, step, 2 * step, ... as a run."""
+        thin = copy(self)
+        thin._at = self._at[::step]
+        thin.size = len(thin._at)
+        return thin
 
     def item_start(self, position: int) -> int:
         """See SortedRun."""
@@ -38,11 +47,11 @@ class TracedRun:
 
     def key_at(self, start: int) -> Any:
         """See SortedRun."""
-        return self._key(self._items[start])
+        return self._key(self._items[self._at[start]])
 
     def label(self, number: int) -> str:
         """The item's key, or the line, cut to twelve characters."""
-        item = self._items[number]
+        item = self._items[self._at[number]]
         key = self._order.number(item, short=True)
         if key is not None:
             return key
@@ -57,6 +66,11 @@ def _short(text: str) -> str:
 def b_first(b: TracedRun, j: int, a: TracedRun, i: int) -> bool:
     """Whether B[j] goes before A[i]. If they are equal, A[i] goes first."""
     return bool(b.key_at(j) < a.key_at(i))
+
+
+def b_first_or_equal(b: TracedRun, j: int, a: TracedRun, i: int) -> bool:
+    """The other rule for ties, by which no kernel merges: whether B[j] goes before A[i] or is equal to it."""
+    return not a.key_at(i) < b.key_at(j)
 
 
 def runs_of_words(words: Sequence[str], order: Order | None, *, reverse: bool) -> LoadedRuns:

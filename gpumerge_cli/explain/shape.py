@@ -48,6 +48,20 @@ def launch_shape(on: Resources, launch: LaunchRequest, order: Order, total: int,
     return Shape(policy, selected.backend.name.upper(), selected.why, splits)
 
 
+def kernel_item_bytes(order: Order) -> int:
+    """The bytes of an item that kernels move on a GPU."""
+    from gpumerge_cli.backends.gpu.policy import item_bytes
+
+    return item_bytes(order)
+
+
+def kernel_shared_bytes(policy: LaunchPolicy, order: Order) -> int:
+    """The bytes of dynamic shared memory of a block on a GPU."""
+    from gpumerge_cli.backends.gpu.policy import shared_bytes
+
+    return shared_bytes(policy, order)
+
+
 def count_cuts(splits: Sequence[Split], total: int) -> tuple[int, int]:
     """The number of cuts that the last of `splits` makes within the pieces of the others, and its largest piece."""
     pieces = {total: 1}

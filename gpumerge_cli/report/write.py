@@ -42,15 +42,22 @@ def report_file(path: str | None, suffixes: tuple[str, ...], option: str = "--re
         yield lambda _report: None
         return
     suffix = suffix_of_report(path, suffixes, option)
+    with text_file(path) as write:
+        yield lambda report: write(_renderer(suffix)(report))
+
+
+@contextmanager
+def text_file(path: str) -> Iterator[Callable[[str], None]]:
+    """A function that writes a whole text to `path`; see report_file. Raises OutputError."""
     try:
         made = Stream(path) if is_stream(path) else Replacement(path)
     except OSError as error:
         raise output_error(error, path) from error
 
-    def write(report: Report) -> None:
+    def write(text: str) -> None:
         try:
             with open(made.descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as file:
-                file.write(_renderer(suffix)(report))
+                file.write(text)
             made.commit()
         except OSError as error:
             raise output_error(error, path) from error

@@ -6,6 +6,8 @@ are merged. Keys are text, cut to the length of a label.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from gpumerge_cli.dataclass import dataclass
 
 
@@ -73,6 +75,12 @@ class CutSearch:
     steps: tuple[SearchStep, ...]
 
 
+BugName = Literal["refill", "count", "ties"]
+"""Bugs of printed kernels. refill: a ring is filled from the first unread item on, not behind those that it holds.
+count: the items that a round used are counted in whole buffers, with what earlier rounds left there. ties: the search
+puts equal items of B first, and the merge those of A."""
+
+
 @dataclass(frozen=True)
 class BufferSlot:
     """A slot of a buffer once a round is loaded, and the unread item in it."""
@@ -116,6 +124,8 @@ class Round:
     """The keys of its outputs."""
     a: Buffer
     b: Buffer
+    origins: tuple[int | None, ...]
+    """The items that go out: i for A[i], -1 - j for B[j], None for memory that no item was loaded to."""
 
 
 @dataclass(frozen=True)

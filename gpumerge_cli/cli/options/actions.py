@@ -94,7 +94,13 @@ ACTIONS = (
         ),
     ),
     Option(
-        "repeat", "Actions", ("merge", *SETS, "sort"),
+        "compare", "Actions", ("path",),
+        "Also merge the inputs in memory by every kernel and by libraries. The page of --html shows the times.",
+        settable=False,
+        needs=Needs(("html",), "{option}: only a page shows the times", "add --html page.html"),
+    ),
+    Option(
+        "repeat", "Actions", ("merge", *SETS, "sort", "path"),
         "Runs of each kernel and library with --compare; 5 by default.",
         kind="number", least=1,
         needs=Needs(
@@ -201,11 +207,13 @@ ACTIONS = (
         "rank", "Actions", ("path",),
         "Show how co-rank finds the cut after K outputs.",
         kind="number", placeholder="K", project=True,
+        brief="Show how co-rank finds this cut.",
     ),
     Option(
         "rounds", "Actions", ("path",),
         "Show the items that the kernel holds in shared memory, round by round, if it works in rounds. With -o, the "
         "figure shows them instead of the path.", project=True,
+        brief="Show shared memory, round by round.",
     ),
     Option(
         "check", "Actions", ("learn",),

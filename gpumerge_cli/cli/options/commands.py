@@ -81,6 +81,12 @@ where the merge takes an item of A and right where it takes one of B; where it
 crosses the cross diagonal of rank k, i items of A and j of B are merged,
 i + j = k. That is the one place where the work can be cut.
 
+\b
+The page of --html has pieces of blocks and threads, the sectors of memory that
+each access of a warp touches, and shared memory round by round. Its counts are
+those of the kernels' source. They are made for up to 128 items of each input;
+of longer inputs the page shows every Nth item, and says so.
+
 {SUFFIXES_MARK}"""
 
 _LEARN = f"""\b

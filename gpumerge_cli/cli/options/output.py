@@ -92,6 +92,15 @@ OUTPUT = (
         "output", "Output", ("path",),
         "Draw a figure, .svg or .png, instead of in the terminal. Needs gpumerge[plot].",
         letter="o", kind="file", written=True, gnu=True, shared=False,
+        brief="Draw a figure, .svg or .png.",
+    ),
+    Option(
+        "html", "Output", ("path",),
+        "Write a page for a browser instead: drag the cut, choose launches, and see what memory does. It is one file "
+        "that fetches nothing. Without inputs it shows the textbook's example.",
+        kind="file", written=True, settable=False,
+        brief="Write a page for a browser, to drag and try.",
+        not_with=(NotWith(("output", "rounds"), "{option} shows the path and the rounds"),),
     ),
     Option(
         "figures", "Output", ("bench",),

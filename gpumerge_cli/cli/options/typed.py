@@ -206,6 +206,9 @@ class PathOptions(OrderOptions, LaunchOptions, QuietOptions):
     items: tuple[str, ...]
     rank: int | None
     rounds: bool
+    compare: bool
+    repeat: int | None
+    html: str | None
     output: str | None
     backend: BackendChoice
     device: int

@@ -1,0 +1,34 @@
+// What the reader chose, and who redraws when it changes.
+const state = { rank: data.rank, step: 0, launch: 0, warp: 0, phase: "all", access: 0, round: 0, bug: "none" };
+const drawers = [];
+
+// draw(changed) runs with drawAll, and after every change to one of `names`.
+function whenChanged(names, draw) {
+  drawers.push({ names, draw });
+}
+
+// Browsers refuse hundreds of addresses in a few seconds, so it is written once the cut rests.
+let addressing = null;
+
+function writeAddress() {
+  history.replaceState(null, "", `#k=${state.rank}`);
+}
+
+function change(values) {
+  const names = Object.keys(values).filter(name => state[name] !== values[name]);
+  Object.assign(state, values);
+  if ("rank" in values) {
+    clearTimeout(addressing);
+    addressing = setTimeout(writeAddress, 200);
+  }
+  for (const one of drawers) if (one.names.some(name => names.includes(name))) one.draw(names);
+}
+
+function rankOfAddress() {
+  const found = /^#k=(\d+)$/.exec(location.hash);
+  return found ? Math.min(total, Number(found[1])) : null;
+}
+
+function drawAll() {
+  for (const one of drawers) one.draw(["all"]);
+}
