@@ -110,7 +110,7 @@ def test_rounds(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert rows == ["out[0:4]: 1 2 3 3", "out[4:8]: 4 5 7 7", "out[8:12]: 7 7 9 10", "out[12:16]: 11 12 12 15"]
     assert ("+7* +9   5*  7*" in out) == (kernel == "circular")
     assert "places, not" in refused(capsys, *WORDS, "--kernel", kernel, "--rounds")
-    assert "the path kernel has none" in refused(capsys, *WORDS, "--rounds")
+    assert "the vector kernel has none" in refused(capsys, *WORDS, "--rounds")
 
 
 @pytest.mark.parametrize("load", ["full", "exact"])
