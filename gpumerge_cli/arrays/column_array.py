@@ -112,7 +112,8 @@ class ColumnArray:
         host = self.on_host()
         mask = None if host.valid is None else pa.py_buffer(np.packbits(host.valid, bitorder="little"))
         if host.offsets is None and host.values.dtype.kind in "SV":
-            return pa.array(host.tolist(), pa.binary(host.values.dtype.itemsize))
+            is_padded = host.values.dtype.kind == "S"  # its items end ahead of their zeros, as in NumPy
+            return pa.array(host.tolist(), pa.binary(-1 if is_padded else host.values.dtype.itemsize))
         if host.offsets is None:
             return pa.array(host.values, mask=None if host.valid is None else ~host.valid)
         kind = pa.large_binary() if host.binary else pa.large_string()
@@ -144,8 +145,7 @@ class ColumnArray:
         """The items as objects of Python, None for nulls. Texts that are not UTF-8 have escapes for some bytes."""
         host = self.on_host()
         if host.offsets is None:
-            width = host.values.dtype.itemsize if host.values.dtype.kind in "SV" else 0
-            found = [bytes(one).ljust(width, b"\0") for one in host.values] if width else host.values.tolist()
+            found = [bytes(one) for one in host.values] if host.values.dtype.kind == "V" else host.values.tolist()
         else:
             data, ends = host.values.tobytes(), host.offsets.tolist()
             found = [data[low:high] for low, high in pairwise(ends)]
@@ -191,7 +191,10 @@ def check_starts(starts: Any, nbytes: int, number: int) -> None:
 
 
 def _of_texts(texts: Sequence[str | bytes | None] | Iterable[Any]) -> ArrowColumn:
-    listed = [one.encode("utf-8", "surrogateescape") if isinstance(one, str) else one for one in texts]
+    try:
+        listed = [one.encode("utf-8", "surrogateescape") if isinstance(one, str) else one for one in texts]
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{short_repr(error.object)} is no text: {error.reason}", way_out="give bytes") from None
     data = b"".join(one or b"" for one in listed)
     ends = np.cumsum([0, *(len(one or b"") for one in listed)], dtype=np.int64)
     valid = np.array([one is not None for one in listed], np.bool_)

@@ -120,7 +120,11 @@ class _Process:
                     return report
         except (EOFError, OSError):
             code = self.end()
-            why = f"signal {-code} ended its process" if code < 0 else f"its process ended with exit code {code}"
+            why = (
+                f"signal {-code} ended its process; if memory was short, run fewer --jobs"
+                if code < 0
+                else f"its process ended with exit code {code}"
+            )
             raise JobError(why, 2) from None
         except StoppedError:
             self.end()

@@ -25,7 +25,10 @@ from tests.rungs import GPU_KERNELS, RUNGS
 
 PACKAGE = Path(__file__).parents[2] / "gpumerge_cli"
 # Reports draw known rungs in their own colours and order. They see no backend. Type checkers run no code.
-LISTS = {"report/series.py", "report/figure.py", "launch.py", "learn/puzzles.py"}
+LISTS = {
+    *("report/series.py", "report/figure.py", "launch.py"),
+    *("learn/puzzles.py", "explain/page.py", "explain/accesses.py"),
+}
 INT16, INT32 = Order.of("int16"), Order.of("int32")  # keys of 16 bits have vectors at every level
 
 

@@ -48,7 +48,7 @@ def test_a_job_whose_process_is_killed_fails_and_its_place_goes_on_in_the_first_
     assert done.stdout.splitlines() == [
         *("1 2", "job 1", "(False, 10)"),
         "broken 1",
-        "signal 9 ended its process 2",
+        "signal 9 ended its process; if memory was short, run fewer --jobs 2",
         *("1 2", "job 4", "(True, 40)"),
     ]
 

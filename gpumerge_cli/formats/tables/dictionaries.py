@@ -53,8 +53,11 @@ def one_table(tables: Sequence[pa.Table]) -> pa.Table:
 def _unified(column: Any, field: pa.Field) -> Any:
     try:
         return column.unify_dictionaries()
-    except pa.ArrowInvalid:
-        raise too_long(field.name, field.type) from None
+    except pa.ArrowInvalid as error:
+        if pa.types.is_dictionary(field.type):
+            raise too_long(field.name, field.type) from None
+        what = f"the dictionaries inside the column {field.name} do not become one: {error}".splitlines()[0]
+        raise InputError(what, way_out="write the inputs again without dictionaries inside other types") from None
 
 
 def too_long(name: str, type: pa.DataType) -> InputError:
@@ -136,6 +139,34 @@ def rows_without_unused(rows: pa.Table) -> pa.Table:
             if made is not column:
                 rows = rows.set_column(number, rows.schema.field(number), made)
     return rows
+
+
+def schema_without_views(schema: pa.Schema) -> pa.Schema:
+    """A schema with dictionaries of texts in place of those of views: polars makes these, and Parquet has none."""
+    return pa.schema([field.with_type(_without_views(field.type)) for field in schema], schema.metadata)
+
+
+def rows_without_views(rows: pa.Table) -> pa.Table:
+    """A table with the columns of `schema_without_views`."""
+    for number, column in enumerate(rows.columns):
+        type = _without_views(column.type)
+        if type == column.type:
+            continue
+        chunks = [
+            pa.DictionaryArray.from_arrays(one.indices, one.dictionary.cast(type.value_type), ordered=type.ordered)
+            for one in column.chunks
+        ]
+        rows = rows.set_column(number, rows.schema.field(number).with_type(type), pa.chunked_array(chunks, type))
+    return rows
+
+
+def _without_views(type: pa.DataType) -> pa.DataType:
+    """The type itself, but for a dictionary of views."""
+    if not pa.types.is_dictionary(type):
+        return type
+    texts = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    values = texts.get(type.value_type, type.value_type)
+    return type if values == type.value_type else pa.dictionary(type.index_type, values, type.ordered)
 
 
 def _with_null_indices(column: Any) -> Any:

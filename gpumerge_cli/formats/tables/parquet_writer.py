@@ -13,7 +13,12 @@ import pyarrow.parquet as pq
 
 from gpumerge_cli.errors import OutputError, UsageError
 from gpumerge_cli.formats.codecs import COLUMN_COMPRESSIONS
-from gpumerge_cli.formats.tables.dictionaries import check_index_types, rows_without_unused
+from gpumerge_cli.formats.tables.dictionaries import (
+    check_index_types,
+    rows_without_unused,
+    rows_without_views,
+    schema_without_views,
+)
 from gpumerge_cli.formats.tables.parquet_annotations import annotated
 from gpumerge_cli.formats.tables.parquet_columns import has_integer_decimals, is_int96, shape_of, stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import (
@@ -52,7 +57,7 @@ class ParquetWriter(CopyingWriter):
     takes_dictionaries = True
 
     def __init__(self, schema: pa.Schema, settings: TableSettings) -> None:
-        self._schema = _without_ranges(schema)
+        self._schema = schema_without_views(_without_ranges(schema))
         self._settings = settings
         like = settings.like
         self._options = _options(settings, like if isinstance(like, ParquetTable) else None)
@@ -72,7 +77,7 @@ class ParquetWriter(CopyingWriter):
     def encoded(self, rows: pa.Table) -> RowGroup:
         """See TableWriter. Raises InputError for a dictionary whose indices cannot count its values."""
         check_index_types(rows, self._schema)
-        rows = rows_without_unused(rows)
+        rows = rows_without_unused(rows_without_views(rows))
         pairs = [pair for pair in zip(rows.schema, self._schema, strict=True) if pair[0].type != pair[1].type]
         dictionaries = {own.name: rows.column(own.name) for own, _ in pairs if pa.types.is_dictionary(own.type)}
         (group,) = split(self._file(rows, dictionaries))[1]

@@ -135,6 +135,8 @@ def _texts(array: Any) -> Any:
 
 
 def _plain_type(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(type):  # Arrow makes no dictionary of views from a list
+        return _plain_type(type.value_type)
     return plain_values(pa.array([], type)).type
 
 

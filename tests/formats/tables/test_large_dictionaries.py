@@ -141,3 +141,27 @@ def test_memory_is_bounded(command: str, tmp_path: Path) -> None:
     assert int(done.stdout.split()[-1]) < 150 << 20
     assert pq.read_schema(out).field("d").type == type
     assert pq.read_table(out, columns=["id"]).column("id").to_pylist() == list(range(640))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl", ".arrow"])
+@pytest.mark.parametrize("command", ["merge -q", "sort"])
+def test_dictionaries_of_views_become_those_of_texts(command: str, suffix: str, tmp_path: Path) -> None:
+    """polars writes such dictionaries to Arrow files."""
+    names = []
+    for number in range(2):
+        values = pa.array([f"{place:03}-{number}" for place in range(40)]).cast(pa.string_view())
+        column = pa.DictionaryArray.from_arrays(pa.array(range(40), pa.uint32()), values)
+        table = pa.table({"d": column, "n": range(40)})
+        names.append(str(tmp_path / f"{number}.arrow"))
+        with pa.ipc.new_file(names[-1], table.schema) as made:
+            made.write_table(table)
+    out = tmp_path / f"out{suffix}"
+    assert invoke([*command.split(), "--field", "d", *names, "-o", str(out)]) == 0
+    expected = sorted((f"{place:03}-{number}", place) for place in range(40) for number in range(2))
+    if suffix in (".parquet", ".arrow"):
+        found = read(str(out))
+        assert pa.types.is_dictionary(found.schema.field("d").type)
+        assert list(zip(found["d"].to_pylist(), found["n"].to_pylist(), strict=True)) == expected
+        return
+    *_, last = out.read_text().splitlines()
+    assert last == ("039-1,39" if suffix == ".csv" else '{"d":"039-1","n":39}')
