@@ -293,8 +293,8 @@ COMMANDS = (
         "batch",
         "Run the merges, sorts, checks, sets, diffs, joins and ranks that a job file lists.",
         "All jobs are checked before the first one runs, and mistakes are reported with their lines. Jobs on a GPU "
-        "share the process and compiled kernels; with --jobs, other jobs have processes of their own. Each output appears "
-        "whole or not at all.",
+        "share the process and compiled kernels; with --jobs, other jobs have processes of their own. Each output "
+        "appears whole or not at all.",
         Argument("file", "JOBS", "A job file, TOML or JSON lines; - is standard input.", many=False, required=True),
         ending=_BATCH,
     ),
