@@ -14,8 +14,9 @@ from tests import needs
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
+    """Chromium for the tests of a file: while playwright's event loop runs, other libraries cannot run theirs."""
     playwright = needs.library("playwright.sync_api")
     path = needs.program("chromium")
     with playwright.sync_playwright() as driver:
