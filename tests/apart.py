@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import faulthandler
 import multiprocessing
 import os
 import signal
+import sys
+import time
 import traceback
 import warnings
 from collections import Counter
@@ -91,6 +94,44 @@ def each(case: Case, numbers: Sequence[int], *, workers: int = 1, batch: int = _
     finally:
         for child in running:
             _end(child, kill=True)
+
+
+def run_numbered(
+    program: str, about: str, case_of: Callable[[int, str], Case], backends: Sequence[str], compared: str,
+    arguments: Sequence[str] | None,
+) -> int:  # fmt: skip
+    """The main function of a program of cases that a seed, a backend and a number decide; the exit code.
+
+    program: as python -m takes it. about: its help. case_of: of a seed and a backend. backends: the default is first.
+    compared: ends the sentence "5000 calls on ...".
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--backend", choices=backends, default=backends[0])
+    parser.add_argument("--workers", type=int, default=1, help="processes at a time")
+    parser.add_argument("--seconds", type=float, help="end after so many, though cases are left")
+    parser.add_argument("--only", type=int, metavar="N", help="case N alone")
+    parser.add_argument("-o", metavar="FILE")
+    wish = parser.parse_args(arguments)
+    numbers = range(wish.cases) if wish.only is None else [wish.only]
+    batch = max(100, -(-len(numbers) // (2 * wish.workers)))
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    done, begun = 0, time.monotonic()
+    for ended in each(case_of(wish.seed, wish.backend), numbers, workers=wish.workers, batch=batch):
+        done += 1
+        counts.update(set(ended.kinds))
+        if ended.wrong:
+            again = f"python -m {program} --seed {wish.seed} --backend {wish.backend} --only {ended.number}"
+            wrong.append(f"{ended.wrong}\n  again: {again}")
+            print(wrong[-1], file=sys.stderr, flush=True)
+        if wish.seconds and time.monotonic() - begun > wish.seconds:
+            break
+    report = [f"seed {wish.seed}, {len(numbers)} calls on {compared.format(backend=wish.backend)}"]
+    left = f", {len(numbers) - done} not run" if done < len(numbers) else ""
+    verdict = f"{done - len(wrong)} of {len(numbers)} right{left}, in {time.monotonic() - begun:.0f} s"
+    return conclude(report, counts, wrong, verdict, wish.o)
 
 
 def conclude(report: list[str], counts: Counter[str], wrong: list[str], verdict: str, file: str | None) -> int:

@@ -10,10 +10,6 @@ differences and searches are compared with the same call on the ranks as integer
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,7 +20,7 @@ import pytest
 
 import gpumerge_cli
 from gpumerge_cli import ColumnArray
-from tests.apart import conclude, each
+from tests.apart import run_numbered
 from tests.columns import DTYPES, column_of, drawn_items, items_of, plain_key, raw_items
 from tests.fake_cupy import back, installed, there
 
@@ -243,35 +239,8 @@ def _stand_in() -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 1 if a case is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=5000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--backend", choices=("cpu", "gpu", "stand-in"), default="cpu")
-    parser.add_argument("--workers", type=int, default=1, help="processes at a time")
-    parser.add_argument("--seconds", type=float, help="end after so many, though cases are left")
-    parser.add_argument("--only", type=int, metavar="N", help="case N alone")
-    parser.add_argument("-o", metavar="FILE")
-    wish = parser.parse_args(arguments)
-    numbers = range(wish.cases) if wish.only is None else [wish.only]
-    batch = max(100, -(-len(numbers) // (2 * wish.workers)))
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
-    done, begun = 0, time.monotonic()
-    for ended in each(case_of(wish.seed, wish.backend), numbers, workers=wish.workers, batch=batch):
-        done += 1
-        counts.update(set(ended.kinds))
-        if ended.wrong:
-            again = f"python -m tests.fuzz_columns --seed {wish.seed} --backend {wish.backend} --only {ended.number}"
-            wrong.append(f"{ended.wrong}\n  again: {again}")
-            print(wrong[-1], file=sys.stderr, flush=True)
-        if wish.seconds and time.monotonic() - begun > wish.seconds:
-            break
-    report = [
-        f"seed {wish.seed}, {len(numbers)} calls on columns of the {wish.backend}, against the ranks of their items"
-    ]
-    left = f", {len(numbers) - done} not run" if done < len(numbers) else ""
-    verdict = f"{done - len(wrong)} of {len(numbers)} right{left}, in {time.monotonic() - begun:.0f} s"
-    return conclude(report, counts, wrong, verdict, wish.o)
+    compared = "columns of the {backend}, against the ranks of their items"
+    return run_numbered("tests.fuzz_columns", str(__doc__), case_of, ("cpu", "gpu", "stand-in"), compared, arguments)
 
 
 if __name__ == "__main__":

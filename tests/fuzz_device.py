@@ -13,11 +13,7 @@ are judged on the GPU. With --backend cpu arrays are NumPy's, and smaller. tests
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -32,7 +28,7 @@ from gpumerge_cli.compare.set_oracle import _kept
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.order.equals import Equals
 from gpumerge_cli.order.key_types import DTYPES
-from tests.apart import conclude, each
+from tests.apart import run_numbered
 from tests.strategies import special_values
 
 Random = np.random.Generator
@@ -399,33 +395,8 @@ def case_of(seed: int, backend: str) -> Callable[[int, Callable[[str], None]], t
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 1 if a case is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=5000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--backend", choices=("cpu", "gpu"), default="gpu")
-    parser.add_argument("--workers", type=int, default=1, help="processes at a time")
-    parser.add_argument("--seconds", type=float, help="end after so many, though cases are left")
-    parser.add_argument("--only", type=int, metavar="N", help="case N alone")
-    parser.add_argument("-o", metavar="FILE")
-    wish = parser.parse_args(arguments)
-    numbers = range(wish.cases) if wish.only is None else [wish.only]
-    batch = max(100, -(-len(numbers) // (2 * wish.workers)))
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
-    done, begun = 0, time.monotonic()
-    for ended in each(case_of(wish.seed, wish.backend), numbers, workers=wish.workers, batch=batch):
-        done += 1
-        counts.update(set(ended.kinds))
-        if ended.wrong:
-            again = f"python -m tests.fuzz_device --seed {wish.seed} --backend {wish.backend} --only {ended.number}"
-            wrong.append(f"{ended.wrong}\n  again: {again}")
-            print(wrong[-1], file=sys.stderr, flush=True)
-        if wish.seconds and time.monotonic() - begun > wish.seconds:
-            break
-    report = [f"seed {wish.seed}, {len(numbers)} calls on arrays of the {wish.backend}, against a plain stable sort"]
-    left = f", {len(numbers) - done} not run" if done < len(numbers) else ""
-    verdict = f"{done - len(wrong)} of {len(numbers)} right{left}, in {time.monotonic() - begun:.0f} s"
-    return conclude(report, counts, wrong, verdict, wish.o)
+    compared = "arrays of the {backend}, against a plain stable sort"
+    return run_numbered("tests.fuzz_device", str(__doc__), case_of, ("gpu", "cpu"), compared, arguments)
 
 
 if __name__ == "__main__":

@@ -72,11 +72,9 @@ def choose(
     () for all GPUs, None if the user named none. threads: the host threads, None for one a core. sharing: see select.
     Raises DeviceError for a named GPU that is not there.
     """
-    numbers = device_numbers(devices) if choice != "cpu" else ()
     known, cores = costs.load_costs(), len(os.sched_getaffinity(0))
     cores = min(threads or cores, cores)
-    if choice == "auto":
-        numbers = numbers[: known.gpus_fed(order.costs_as, cores)]
+    numbers = _numbers_taken(choice, devices, order.costs_as, cores) if choice != "cpu" else ()
     predict = partial(known.mix, order.costs_as, nbytes, cores, sharing=sharing)
     if choice not in ("auto", "gpu", "cpu"):
         raise UsageError(f"--backend {choice}: no such backend", way_out="use auto, gpu or cpu")
@@ -116,6 +114,12 @@ def device_numbers(devices: tuple[int, ...] | None) -> tuple[int, ...]:
             f"no GPU {missing}: {presence.gpu_numbers(there)}", way_out="choose another device, or leave it out"
         )
     return devices
+
+
+def _numbers_taken(choice: str, devices: tuple[int, ...] | None, items: str, cores: int) -> tuple[int, ...]:
+    """The numbers of the GPUs that may work: see choose. items: as of costs.Costs.predict. Raises DeviceError."""
+    numbers = device_numbers(devices)
+    return numbers[: costs.load_costs().gpus_fed(items, cores)] if choice == "auto" else numbers
 
 
 def sorts_on_devices(choice: str, order: Order, nbytes: int) -> bool:
@@ -200,10 +204,8 @@ def select_for_sort(
     choice: str, devices: tuple[int, ...] | None, order: Order, nbytes: int, *, sharing: int = 1
 ) -> Selected:
     """One backend, which may be several GPUs as one, for a whole sort. devices: see choose. The rest: see select."""
-    numbers = device_numbers(devices) if choice != "cpu" else (0,)
-    if choice == "auto":
-        fed = costs.load_costs().gpus_fed(f"sorted_{order.costs_as}", len(os.sched_getaffinity(0)))
-        numbers = numbers[:fed]
+    cores = len(os.sched_getaffinity(0))
+    numbers = _numbers_taken(choice, devices, f"sorted_{order.costs_as}", cores) if choice != "cpu" else (0,)
     found = select(choice, numbers[0] if len(numbers) == 1 else numbers, order, nbytes, sharing=sharing, sorts=True)
     seconds, _ = _predicted(order, nbytes, sharing=sharing, sorts=True)
     name = found.backend.name

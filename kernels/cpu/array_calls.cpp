@@ -63,7 +63,7 @@ struct Place {
     int64_t address, count;
 };
 
-// What an array must be, beside of one dimension, contiguous, and on the device.
+// The properties that an array must have, besides being contiguous, on the device, and of one dimension.
 struct Shape {
     const void* dtype;
     int64_t width, unit;

@@ -24,7 +24,7 @@ constexpr int64_t SAMPLES = 16;           // samples of a piece; an eighth of th
 
 }  // namespace merging
 
-// Whether a kernel needs scratch. What path and vector call a tile is one of the output.
+// True if a kernel needs scratch memory. A tile of path and vector is a part of the output.
 inline bool stages(const LaunchSpec& launch)
 {
     return launch.kernel > VECTOR && launch.tile > 0;

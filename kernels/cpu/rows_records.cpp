@@ -56,7 +56,7 @@ MakesRows maker_for_kind(int kind)
     }
 }
 
-// What makes rows of records whose only key is this number; null for other keys.
+// The function that makes rows of records with this number as their only key; null for other keys.
 MakesRows maker_for(const KeyField& field)
 {
     switch (field.width) {

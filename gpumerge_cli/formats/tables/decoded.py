@@ -11,21 +11,18 @@ import pyarrow as pa
 from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.key_columns import KeyColumn, plain_values
 from gpumerge_cli.formats.tables.key_pieces import key_pieces
-from gpumerge_cli.formats.tables.table import Stored, Table
+from gpumerge_cli.formats.tables.table import Table, TableOver
 
 _BATCH_BYTES = 1 << 20
 """About the most bytes of decoded texts in a batch."""
 
 
-class DecodedTable(Table):
+class DecodedTable(TableOver):
     """A table with plain values. columns: the names of flat columns that are dictionaries of texts."""
 
     def __init__(self, table: Table, columns: Collection[str]) -> None:
-        self.name = table.name
-        self.schema = table.schema
-        self.has_utf8 = table.has_utf8
-        self.reads_forward = table.reads_forward
-        self._table, self._columns = table, frozenset(columns)
+        super().__init__(table, table.schema)
+        self._columns = frozenset(columns)
 
     @cached_property
     def group_rows(self) -> Sequence[int]:  # type: ignore[override]
@@ -53,15 +50,6 @@ class DecodedTable(Table):
             fields = [field.with_type(one.type) for field, one in zip(batch.schema, arrays, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, batch.schema.metadata))
 
-    def may_have_nulls(self, path: Sequence[str]) -> bool:
-        """See Table."""
-        return self._table.may_have_nulls(path)
-
-    @property
-    def stored(self) -> Stored:
-        """See Table."""
-        return self._table.stored
-
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
         names = [one for one in self._columns if columns is None or one in columns]
@@ -78,18 +66,6 @@ class DecodedTable(Table):
             if pa.types.is_dictionary(column.type) and len(column.dictionary):
                 found[name] = column.dictionary.nbytes / len(column.dictionary)
         return found
-
-    def open_bytes(self, columns: Sequence[str] | None) -> int:
-        """See Table."""
-        return self._table.open_bytes(columns)
-
-    def check_read(self, rows: int) -> None:
-        """See Table."""
-        self._table.check_read(rows)
-
-    def place(self, row: int) -> str:
-        """See Table."""
-        return self._table.place(row)
 
     def again(self) -> DecodedTable:
         """See Table."""

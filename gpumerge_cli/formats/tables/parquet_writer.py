@@ -42,7 +42,7 @@ _UNWRITABLE = ("", "lzo")
 _USUAL_DICTIONARY = 1 << 19
 """pyarrow ends dictionaries at twice as many bytes."""
 _LARGE_DICTIONARY = 8 << 20
-"""To encode a dictionary takes about four times its bytes. Of such large ones, one is encoded at a time."""
+"""Dictionaries of more bytes are encoded one at a time, because encoding takes about four times their bytes."""
 _ONE_AT_A_TIME = threading.Lock()
 _LARGEST_SHORT_DECIMAL = 18
 

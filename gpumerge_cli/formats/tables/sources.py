@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.formats.tables.table import Stored, Table
+from gpumerge_cli.formats.tables.table import Table, TableOver
 from gpumerge_cli.units import quoted_value
 
 _BYTES = 4
@@ -40,16 +40,12 @@ def _refuse_bytes(name: str, way_out: str) -> None:
         raise UsageError(what, way_out=way_out) from None
 
 
-class _Named(Table):
+class _Named(TableOver):
     """A table with a column of one text, names[number], whose batches have the column as a dictionary of all names."""
 
     def __init__(self, table: Table, title: str, names: Any, number: int) -> None:
-        self.name = table.name
-        self.schema = table.schema.insert(0, pa.field(title, pa.string(), nullable=False))
+        super().__init__(table, table.schema.insert(0, pa.field(title, pa.string(), nullable=False)))
         self.group_rows = table.group_rows
-        self.has_utf8 = table.has_utf8
-        self.reads_forward = table.reads_forward
-        self._table = table
         self._of = (title, names, number)
 
     @property
@@ -74,19 +70,10 @@ class _Named(Table):
             schema = batch.schema.insert(0, self.schema.field(0).with_type(column.type))
             yield pa.RecordBatch.from_arrays([column, *batch.columns], schema=schema)
 
-    def may_have_nulls(self, path: Sequence[str]) -> bool:
-        """See Table."""
-        return self._table.may_have_nulls(path)
-
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
         of_names = _BYTES * self.rows if columns is None or self._of[0] in columns else 0
         return self._table.bytes_of_rows(self._of_file(columns)) + of_names
-
-    @property
-    def stored(self) -> Stored:
-        """See Table."""
-        return self._table.stored
 
     def largest_rows(self, nbytes: int) -> float:
         """See Table."""
@@ -99,14 +86,6 @@ class _Named(Table):
     def open_bytes(self, columns: Sequence[str] | None) -> int:
         """See Table."""
         return self._table.open_bytes(self._of_file(columns))
-
-    def check_read(self, rows: int) -> None:
-        """See Table."""
-        self._table.check_read(rows)
-
-    def place(self, row: int) -> str:
-        """See Table."""
-        return self._table.place(row)
 
     def again(self) -> Table:
         """See Table."""

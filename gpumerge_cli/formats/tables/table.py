@@ -169,6 +169,38 @@ class Table(ABC):
         return f"row group {group}, row {row - self.starts[group]}"
 
 
+class TableOver(Table):
+    """Another table whose rows have other columns or types. schema: its own. A class over it adds batches and again."""
+
+    def __init__(self, table: Table, schema: pa.Schema) -> None:
+        self.name = table.name
+        self.schema = schema
+        self.has_utf8 = table.has_utf8
+        self.reads_forward = table.reads_forward
+        self._table = table
+
+    def may_have_nulls(self, path: Sequence[str]) -> bool:
+        """See Table."""
+        return self._table.may_have_nulls(path)
+
+    @property
+    def stored(self) -> Stored:
+        """See Table."""
+        return self._table.stored
+
+    def open_bytes(self, columns: Sequence[str] | None) -> int:
+        """See Table."""
+        return self._table.open_bytes(columns)
+
+    def check_read(self, rows: int) -> None:
+        """See Table."""
+        self._table.check_read(rows)
+
+    def place(self, row: int) -> str:
+        """See Table."""
+        return self._table.place(row)
+
+
 class TableWriter(ABC):
     """Makes the bytes of an output of rows."""
 

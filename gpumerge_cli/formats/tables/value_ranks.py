@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from gpumerge_cli.formats.tables.cursor import batch_rows
 from gpumerge_cli.formats.tables.dictionaries import too_long
-from gpumerge_cli.formats.tables.table import Stored, Table
+from gpumerge_cli.formats.tables.table import Table, TableOver
 
 _BATCH_BYTES = 4 << 20
 """Bytes of rows that are decoded at once at least: pyarrow copies a whole dictionary for each batch."""
@@ -71,16 +71,13 @@ class ValueRanks:
         return pa.DictionaryArray.from_arrays(indices, values.cast(type.value_type))
 
 
-class RankedTable(Table):
+class RankedTable(TableOver):
     """A table with ranks in place of values."""
 
     def __init__(self, table: Table, ranks: ValueRanks) -> None:
-        self.name = table.name
-        self.schema = ranks.ranked_schema
+        super().__init__(table, ranks.ranked_schema)
         self.group_rows = table.group_rows
-        self.has_utf8 = table.has_utf8
-        self.reads_forward = table.reads_forward
-        self._table, self._ranks = table, ranks
+        self._ranks = ranks
 
     @property
     def is_changed(self) -> bool:
@@ -103,15 +100,6 @@ class RankedTable(Table):
             made = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, batch.schema.metadata))
             yield from (made.slice(at, rows) for at in range(0, made.num_rows, rows))
 
-    def may_have_nulls(self, path: Sequence[str]) -> bool:
-        """See Table."""
-        return self._table.may_have_nulls(path)
-
-    @property
-    def stored(self) -> Stored:
-        """See Table."""
-        return self._table.stored
-
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """See Table."""
         return self._table.bytes_of_rows(columns)
@@ -123,18 +111,6 @@ class RankedTable(Table):
     def most_uneven(self, *, plain: bool) -> float:
         """See Table."""
         return self._table.most_uneven(plain=plain)
-
-    def open_bytes(self, columns: Sequence[str] | None) -> int:
-        """See Table."""
-        return self._table.open_bytes(columns)
-
-    def check_read(self, rows: int) -> None:
-        """See Table."""
-        self._table.check_read(rows)
-
-    def place(self, row: int) -> str:
-        """See Table."""
-        return self._table.place(row)
 
     def again(self) -> RankedTable:
         """See Table."""

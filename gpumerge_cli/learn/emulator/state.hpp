@@ -1,4 +1,4 @@
-// What the emulator knows while a kernel runs: its threads, which are fibers, its barriers and its arrays.
+// The state of the emulator while a kernel runs: threads (as fibers), barriers and arrays.
 #pragma once
 
 #include <stdio.h>
