@@ -1,4 +1,5 @@
-"""Count by a profiler, for every kernel: bytes of device memory read and written, occupancy, bank conflicts.
+"""Count by a profiler, for every kernel: bytes of device memory read and written, occupancy, bank conflicts, sectors of
+32 bytes for each request of a warp, and the threads that are active in an instruction.
 
 metrics=$(python data/bench/profile_kernels.py --metrics)
 ncu --clock-control none --csv --metrics $metrics python data/bench/profile_kernels.py > counts.csv
@@ -28,6 +29,12 @@ METRICS = {
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": "conflicts",
     "smsp__inst_executed.sum": "instructions",
     "gpu__time_duration.sum": "time",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": "load requests",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": "load sectors",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": "store requests",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": "store sectors",
+    "smsp__thread_inst_executed_per_inst_executed.ratio": "active threads",
+    "launch__registers_per_thread": "registers",
 }
 _UNITS = {"byte": 1.0, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "ns": 1e-3, "us": 1.0, "ms": 1e3}
 _MARK = "mark_work"
@@ -46,11 +53,16 @@ CALLS = {
 """Calls from Python on two arrays: the function, the dtype of keys, and the numbers of 4 bytes that go with each."""
 
 
-def names() -> list[str]:
-    """The names of all works, in their order."""
+def _kernels() -> list[str]:
+    """The kernels of the ladder that a GPU runs: `vector` runs path there."""
     from gpumerge_cli.backends.ladder import KERNELS
 
-    merges = [f"merge of int32 by {kernel}" for kernel in (*KERNELS, "tiled, exact loading")]
+    return [kernel for kernel in KERNELS if kernel != "vector"]
+
+
+def names() -> list[str]:
+    """The names of all works, in their order."""
+    merges = [f"merge of int32 by {kernel}" for kernel in (*_kernels(), "tiled, exact loading")]
     wide = [f"merge of {dtype}" for dtype in ("int64", "float32", "float64")]
     several = [f"merge of {count} runs of int32" for count in _RUNS[1:]]
     narrow = [f"merge of {dtype}, value by value" for dtype in ("int16", "uint8")]
@@ -60,11 +72,10 @@ def names() -> list[str]:
 
 def _works() -> Iterator[Callable[[], object]]:
     """The works of `names`. Whatever a work needs is made before it is given."""
-    from gpumerge_cli.backends.ladder import KERNELS
     from gpumerge_cli.launch import LaunchRequest, SortRequest
 
     with _Runs("int32") as (backend, order, workspace):
-        for request in (*(LaunchRequest(kernel) for kernel in KERNELS), LaunchRequest("tiled", tile_load="exact")):
+        for request in (*(LaunchRequest(kernel) for kernel in _kernels()), LaunchRequest("tiled", tile_load="exact")):
             yield partial(workspace.merge, backend.resolve(request, order, 2))
         yield workspace.baselines().get("cccl", lambda: None)
     usual = [(dtype, 2) for dtype in ("int64", "float32", "float64")] + [("int32", count) for count in _RUNS[1:]]
@@ -145,6 +156,12 @@ def _short(kernel: str) -> str:
     return kernel.split("(")[0].split("<")[0].removeprefix("void ").rsplit("::", 1)[-1]
 
 
+def _each(values: dict[str, float], access: str) -> str:
+    """Sectors for each request of a warp, or nothing where the kernel makes none by this way (bulk copies)."""
+    requests = values[f"{access} requests"]
+    return f"{values[f'{access} sectors'] / requests:.1f}" if requests else ""
+
+
 def _grid(text: str) -> int:
     return int(text.split(",")[0].strip("( "))
 
@@ -161,6 +178,7 @@ def table(path: Path) -> str:
         found[launch][METRICS[row["Metric Name"]]] = value * _UNITS.get(row["Metric Unit"], 1)
     heads = ["work", "kernel", "blocks x threads", "read, MB", "written, MB", "time, us", "occupancy, %"]
     heads += ["bank conflicts an item", "warp instructions for 32 items"]
+    heads += ["sectors a load", "sectors a store", "active threads an instruction", "registers a thread"]
     text = [
         f"Each work once, of {COUNT:,} items in all in runs of uniform keys: one row for each launch.",
         f"{made_on[0] if made_on else 'Nothing says where.'}",
@@ -179,6 +197,8 @@ def table(path: Path) -> str:
         cells += [f"{values['read'] / 1e6:.0f}", f"{values['written'] / 1e6:.0f}"]
         cells += [f"{values['time']:.0f}", f"{values['occupancy']:.0f}", f"{values['conflicts'] / COUNT:.2f}"]
         cells.append(f"{values['instructions'] / COUNT * 32:.1f}")
+        cells += [_each(values, "load"), _each(values, "store")]
+        cells += [f"{values['active threads']:.1f}", f"{values['registers']:.0f}"]
         text.append(f"| {' | '.join(cells)} |")
     return "\n".join(text)
 
