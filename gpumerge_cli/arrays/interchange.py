@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.errors import DeviceError, GpumergeError, UsageError
 
 # Device types of DLPack: host memory, pinned or not; CUDA's memory, also if host and device share it.
@@ -43,7 +44,7 @@ def as_array(given: Any, *, payload: bool = False) -> Any:
     values, not keys. Nulls are refused in both, with different messages.
 
     Raises UsageError for an object that offers no protocol of arrays, for tables, nulls, and for memory that no
-    backend can read; DeviceError for memory of a GPU if CuPy is missing.
+    backend can read; DeviceError for memory of a GPU if CuPy is missing or the GPU is unavailable.
     """
     if isinstance(given, np.ndarray) or is_cupy(given):
         return given
@@ -169,6 +170,7 @@ def lies_on_gpu(given: Any) -> bool:
     return kind in _OF_CUDA
 
 
+@gpu.cupy_errors()
 def _from_device(given: Any) -> Any:
     try:
         import cupy

@@ -23,11 +23,12 @@ class StoppedError(Exception):
 
 
 class JobError(Exception):
-    """A job failed: the message, and its exit code."""
+    """A job failed: the message, its exit code, and the number of the signal that ended its process, 0 for none."""
 
-    def __init__(self, message: str, exit_code: int) -> None:
+    def __init__(self, message: str, exit_code: int, signal: int = 0) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+        self.signal = signal
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ class Runner:
         except StoppedError:
             return
         except JobError as error:
-            result = Result(job, "failed", error.exit_code, str(error))
+            result = Result(job, "failed", error.exit_code, str(error), error.signal)
         except Exception as error:
             result = Result(job, "failed", 2, f"{type(error).__name__}: {error}")
         try:
