@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpumerge_cli.arrays.interchange import is_table, name_of
-from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.errors import DeviceError, UsageError
 
 _CPU, _OF_CUDA = 1, (2, 3, 13)
@@ -73,12 +72,11 @@ def offers_device_column(given: Any) -> bool:
     return hasattr(kind, "__arrow_c_device_array__") and not hasattr(kind, "__array__") and _device_type(given) != _CPU
 
 
-@gpu.cupy_errors()
 def device_column(given: Any) -> ArrowColumn:
     """The column of an object for which offers_device_column holds; its memory is shared.
 
-    Raises UsageError for columns of other types, DeviceError if CuPy is missing or no GPU answers. Work on the column
-    waits, on the device, until its owner has made it.
+    Raises UsageError for columns of other types, DeviceError if CuPy is missing, and CuPy's errors. Work on the
+    column waits, on the device, until its owner has made it.
     """
     if type(getattr(given, "dtype", None)).__name__ == "CategoricalDtype":  # cuDF would give their codes alone
         raise UsageError(f"{name_of(given)} holds categories", way_out="give their texts, as series.astype(str)")

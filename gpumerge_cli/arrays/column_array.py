@@ -81,7 +81,8 @@ class ColumnArray:
             return cls(given.values, given.offsets, given.valid, nulls or given.nulls, given.binary)
         if isinstance(given, str | bytes):
             raise UsageError(f"{short_repr(given)} is one text", way_out="give a list, as [text]")
-        found = device_column(given) if offers_device_column(given) else host_column(given)
+        with gpu.cupy_errors():
+            found = device_column(given) if offers_device_column(given) else host_column(given)
         if found is not None:
             return cls(*found[:3], nulls, found.binary)
         plain = given if isinstance(given, list | tuple) else as_array(given)

@@ -58,7 +58,10 @@ def as_array(given: Any, *, payload: bool = False) -> Any:
         nulls = _nulls(given)
         if nulls:
             raise _payload_has_nulls(given) if payload else has_nulls(name_of(given), nulls)
-        return _from_device(given) if lies_on_gpu(given) else _from_host(given)
+        if not lies_on_gpu(given):
+            return _from_host(given)
+        with gpu.cupy_errors():
+            return _from_device(given)
 
 
 def check_unmasked(array: Any) -> None:
@@ -170,7 +173,6 @@ def lies_on_gpu(given: Any) -> bool:
     return kind in _OF_CUDA
 
 
-@gpu.cupy_errors()
 def _from_device(given: Any) -> Any:
     try:
         import cupy

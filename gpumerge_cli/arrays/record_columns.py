@@ -80,7 +80,7 @@ def as_given_array(given: Any, *, payload: bool = False) -> Any:
         return given
     if isinstance(given, Mapping):
         columns = _columns_of(given)
-        return named_columns(columns) if _has_column(columns) else records_of_columns(columns)
+        return columns_of_dict(columns) if _has_column(columns) else records_of_columns(columns)
     column = as_column(given)
     if isinstance(column, ColumnArray):
         return column
@@ -100,12 +100,12 @@ def dicts_with_columns(given: Sequence[Any]) -> list[Any] | None:
     if not names:
         return None
     return [
-        named_columns({name: ColumnArray.of(one) if name in names else one for name, one in each.items()})
+        columns_of_dict({name: ColumnArray.of(one) if name in names else one for name, one in each.items()})
         for each in dicts
     ]
 
 
-def named_columns(columns: Mapping[Any, Any]) -> NamedColumns:
+def columns_of_dict(columns: Mapping[Any, Any]) -> NamedColumns:
     """Columns beside each other, as ColumnArrays or 1-D arrays. Raises UsageError for others."""
     _check_names(columns)
     return as_columns({name: _plain(each) for name, each in columns.items()})
