@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 
 from gpumerge_cli.cache import cache_folder, read_cached, write_cached
 from gpumerge_cli.dataclass import dataclass, field, field_names
@@ -164,19 +165,27 @@ def costs_file() -> str:
 
 def load_costs() -> Costs:
     """The costs measured on this machine; the built-in constants if those cannot be read or make no sense."""
+    path = costs_file()
+    if not os.path.exists(path):  # as most often: each job asks several times, and opening a missing file takes longer
+        return _BUILT_IN
     try:
-        data = read_cached(costs_file())
-        import json
-
-        names = set(field_names(Costs))
-        # The built-in constants stand for anything that older versions did not measure.
-        found = {name: getattr(Costs, name) for name in _ADDED} | dict(json.loads(data))
-        numbers = {name: float(found[name]) for name in names - {"source"}}
-        if all(math.isfinite(number) and number > 0 for number in numbers.values()):
-            return Costs(**numbers, source=str(found["source"]))
+        return _parsed(read_cached(path))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass
-    return _BUILT_IN
+        return _BUILT_IN
+
+
+@lru_cache(maxsize=1)
+def _parsed(data: bytes) -> Costs:
+    """The costs in a file. Raises ValueError, KeyError, TypeError or RecursionError."""
+    import json
+
+    names = set(field_names(Costs))
+    # The built-in constants stand for anything that older versions did not measure.
+    found = {name: getattr(Costs, name) for name in _ADDED} | dict(json.loads(data))
+    numbers = {name: float(found[name]) for name in names - {"source"}}
+    if not all(math.isfinite(number) and number > 0 for number in numbers.values()):
+        raise ValueError
+    return Costs(**numbers, source=str(found["source"]))
 
 
 def save_costs(costs: Costs) -> Path:

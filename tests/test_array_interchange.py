@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import gpumerge_cli
-from gpumerge_cli import DeviceError, UsageError
+from gpumerge_cli import ColumnArray, DeviceError, UsageError
 from gpumerge_cli.arrays.interchange import as_array
+from gpumerge_cli.backends.gpu import presence
 from tests import needs
 
 DAYS = [datetime.datetime(2020, 1, 2), datetime.datetime(2019, 1, 2)]
@@ -65,6 +66,11 @@ class Fails:
         raise RuntimeError("no such memory.\nA second line.")
 
 
+def needs_no_gpu() -> None:
+    if presence.is_present():
+        pytest.skip("needs a machine without a GPU")
+
+
 def same_memory(given: Any) -> bool:
     return bool(np.shares_memory(as_array(given), as_array(given)))
 
@@ -110,6 +116,34 @@ def test_memory_of_a_gpu_needs_cupy(given: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(DeviceError, match=r"lies on a GPU, and CuPy cannot be imported .*; install gpumerge"):
         gpumerge_cli.merge(given)
+
+
+@pytest.mark.parametrize("given", [LiesOnGpu(), OffersDlpack(np.arange(3), 2)], ids=["interface", "DLPack"])
+def test_memory_of_a_gpu_needs_a_gpu(given: Any) -> None:
+    needs.library("cupy")
+    needs_no_gpu()
+    with pytest.raises(DeviceError, match=r"^the GPU failed: cuda\w+: [^\n]+; use the backend cpu$"):
+        gpumerge_cli.merge(given)
+
+
+def test_columns_move_to_usable_gpus_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    column = ColumnArray.of(["b", None])
+    for wrong in (-1, "0", True, 1.0):
+        with pytest.raises(UsageError, match=r"^device=.* is not the number of a GPU; give 0 or more$"):
+            column.on_gpu(wrong)
+    needs_no_gpu()
+    for device in (None, 0, 3):
+        with pytest.raises(DeviceError, match=r"^(no GPU can be used|CuPy cannot be imported) ?[^\n]+; in"):
+            column.on_gpu(device)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(DeviceError, match=r"^CuPy cannot be imported [^\n]+; install gpumerge"):
+        column.on_gpu()
+
+
+def test_columns_become_arrays_of_arrow_with_pyarrow_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"made by pyarrow, which is not installed; pip install 'gpumerge\[tables\]'"):
+        ColumnArray.of(["b", None]).to_arrow()
 
 
 def test_masks_of_a_gpu_are_nulls(monkeypatch: pytest.MonkeyPatch) -> None:

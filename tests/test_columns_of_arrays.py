@@ -144,6 +144,21 @@ def test_columns_beside_each_other(put: Put, rng: np.random.Generator) -> None:
         assert ranks == [sum(row < rows[at] for row in rows) for at in expected]
 
 
+def test_dicts_take_arrays_for_the_columns_of_others(put: Put) -> None:
+    """A dict of arrays alone makes records, but not beside a dict that holds a ColumnArray."""
+    nulls = {"id": put(ColumnArray.of([1, 5, None], "last")), "at": put(np.arange(3))}
+    plain = {"id": put(np.array([2, 5])), "at": put(np.arange(3, 5))}
+    for given, order in (((nulls, plain), [0, 3, 1, 4, 2]), ((plain, nulls), [0, 3, 4, 1, 2])):
+        found = gpumerge_cli.merge(*given, key="id")
+        assert found["id"].tolist() == [1, 2, 5, 5, None]
+        assert back(found["at"]).tolist() == order
+        assert back(gpumerge_cli.rank([*given], 3, key="id")).sum() == 3
+    assert gpumerge_cli.intersect(plain, nulls, key="id")["id"].tolist() == [5]
+    texts = {"id": ColumnArray.of(["bonn", "oslo"])}
+    for others in (np.array(["né", "x"]), np.array(["né", "x"], object), ["né", "x"]):
+        assert gpumerge_cli.merge({"id": others}, texts, key="id")["id"].tolist() == ["bonn", "né", "oslo", "x"]
+
+
 def test_near_items_of_columns(put: Put, rng: np.random.Generator) -> None:
     a, b = (sorted(drawn_items(rng, "text", count, 0)) for count in (40, 30))
     for direction in ("backward", "forward"):
@@ -366,6 +381,10 @@ def test_messages(put: Put) -> None:
         (lambda: gpumerge_cli.merge(last, numbers), "columns of different types: int64, texts"),
         (lambda: gpumerge_cli.merge(last, put(ColumnArray.of(["a"], "first"))), "nulls come first in one"),
         (lambda: gpumerge_cli.sort(numbers, values=last), "values: gpumerge_cli.ColumnArray holds texts or nulls"),
+        (
+            lambda: gpumerge_cli.sort(numbers, values={"a": last, "b": numbers}),
+            r"values: dict holds columns; give the numbers of rows, values=numpy.arange\(0, 3\), .*: column\[rows\]$",
+        ),
         (lambda: gpumerge_cli.sort({"a": last}), "a dict of columns needs a key; name one or several as the key: a"),
         (lambda: gpumerge_cli.sort({"a": last}, key="b"), "key='b' is not a column; name columns of the dict: a"),
         (lambda: gpumerge_cli.sort({"a": last, "b": numbers[:2]}, key="b"), "columns of different lengths"),

@@ -43,8 +43,9 @@ ENTERED = {
     "backends.cpu": {"backends.select"},
     "backends.gpu": {
         "backends.select", "explain.shape", "learn.on_gpu", "cli.batch_jobs", "cli.batch_processes", "cli.info",
-        "arrays.column_images", "arrays.counting", "arrays.device", "arrays.device_images", "arrays.device_text_items",
-        "arrays.device_selection", "arrays.multi_gpu", "arrays.payload", "arrays.prepared_calls",
+        "arrays.column_array", "arrays.column_images", "arrays.counting", "arrays.device", "arrays.device_images",
+        "arrays.device_text_items", "arrays.device_selection", "arrays.interchange", "arrays.multi_gpu",
+        "arrays.payload", "arrays.prepared_calls",
     },
 }  # fmt: skip
 # Names of the package itself that modules may import. Its other names come from rooms above most modules.

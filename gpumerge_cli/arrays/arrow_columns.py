@@ -75,8 +75,8 @@ def offers_device_column(given: Any) -> bool:
 def device_column(given: Any) -> ArrowColumn:
     """The column of an object for which offers_device_column holds; its memory is shared.
 
-    Raises UsageError for columns of other types, DeviceError if CuPy is missing. Work on the column waits, on the
-    device, until its owner has made it.
+    Raises UsageError for columns of other types, DeviceError if CuPy is missing, and CuPy's errors. Work on the
+    column waits, on the device, until its owner has made it.
     """
     if type(getattr(given, "dtype", None)).__name__ == "CategoricalDtype":  # cuDF would give their codes alone
         raise UsageError(f"{name_of(given)} holds categories", way_out="give their texts, as series.astype(str)")

@@ -10,8 +10,9 @@ import numpy as np
 
 from gpumerge_cli.arrays.arrow_columns import ArrowColumn, device_column, host_column, offers_device_column
 from gpumerge_cli.arrays.interchange import as_array, check_unmasked, is_cupy
-from gpumerge_cli.arrays.options import same_side, short_repr
+from gpumerge_cli.arrays.options import check_backend, same_side, short_repr
 from gpumerge_cli.arrays.plain_items import copied_to_gpu, on_host
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.dataclass import dataclass
 from gpumerge_cli.errors import InputError, UsageError
 
@@ -80,7 +81,8 @@ class ColumnArray:
             return cls(given.values, given.offsets, given.valid, nulls or given.nulls, given.binary)
         if isinstance(given, str | bytes):
             raise UsageError(f"{short_repr(given)} is one text", way_out="give a list, as [text]")
-        found = device_column(given) if offers_device_column(given) else host_column(given)
+        with gpu.cupy_errors():
+            found = device_column(given) if offers_device_column(given) else host_column(given)
         if found is not None:
             return cls(*found[:3], nulls, found.binary)
         plain = given if isinstance(given, list | tuple) else as_array(given)
@@ -106,8 +108,15 @@ class ColumnArray:
         return is_cupy(self.values)
 
     def to_arrow(self) -> Any:
-        """A copy as an array of pyarrow, in host memory. Texts have offsets of 64 bits."""
-        import pyarrow as pa
+        """A copy as an array of pyarrow, in host memory. Texts have offsets of 64 bits.
+
+        Raises UsageError if pyarrow is missing.
+        """
+        try:
+            import pyarrow as pa
+        except ImportError:
+            what = "arrays of Arrow are made by pyarrow, which is not installed"
+            raise UsageError(what, way_out="pip install 'gpumerge[tables]'") from None
 
         host = self.on_host()
         mask = None if host.valid is None else pa.py_buffer(np.packbits(host.valid, bitorder="little"))
@@ -121,24 +130,31 @@ class ColumnArray:
         return pa.Array.from_buffers(kind, len(host), buffers)
 
     def on_host(self) -> ColumnArray:
-        """The column in host memory, itself if it lies there."""
+        """The column in host memory, itself if it lies there. Raises DeviceError for a GPU that fails."""
         if not self.on_device:
             return self
-        values, offsets, valid = (
-            None if each is None else on_host(each) for each in (self.values, self.offsets, self.valid)
-        )
+        with gpu.cupy_errors():
+            values, offsets, valid = (
+                None if each is None else on_host(each) for each in (self.values, self.offsets, self.valid)
+            )
         return ColumnArray(values, offsets, valid, self.nulls, self.binary)
 
     def on_gpu(self, device: Any = None) -> ColumnArray:
-        """The column on a device of CuPy, by default the current one; itself if it lies on a GPU."""
+        """The column on a GPU, by default the current one; itself if it lies on a GPU.
+
+        device: the number of a GPU, or a device of CuPy. Raises DeviceError for an unavailable GPU or a lack of its
+        memory.
+        """
         if self.on_device:
             return self
-        import cupy
-
-        there = cupy.cuda.Device() if device is None else device
-        values, offsets, valid = (
-            None if each is None else copied_to_gpu(each, there) for each in (self.values, self.offsets, self.valid)
-        )
+        number = getattr(device, "id", device)
+        if number is not None:
+            check_backend("gpu", number)
+        there = gpu.usable_device(number)
+        with gpu.cupy_errors():
+            values, offsets, valid = (
+                None if each is None else copied_to_gpu(each, there) for each in (self.values, self.offsets, self.valid)
+            )
         return ColumnArray(values, offsets, valid, self.nulls, self.binary)
 
     def tolist(self) -> list[Any]:

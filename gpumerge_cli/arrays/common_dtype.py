@@ -12,7 +12,7 @@ from gpumerge_cli.arrays.exact_casts import cast_exactly
 from gpumerge_cli.arrays.interchange import is_cupy
 from gpumerge_cli.arrays.options import in_native_order
 from gpumerge_cli.arrays.plain_items import copied_to_gpu
-from gpumerge_cli.arrays.record_columns import as_given_array
+from gpumerge_cli.arrays.record_columns import as_given_array, dicts_with_columns
 
 _LISTS = (list, tuple)  # made once: calls on small arrays are short
 _NUMBERS = "biufc"
@@ -28,6 +28,10 @@ def as_arrays(given: Sequence[Any], *, payload: bool = False, empty: str = "") -
     list takes any. If the dtype does not hold every value of the lists, they keep their own dtypes. empty: the dtype
     of the lists where all of `given` are empty lists; by default NumPy's.
     """
+    if len(given) > 1 and isinstance(given[0], dict) and not payload:
+        dicts = dicts_with_columns(given)
+        if dicts is not None:
+            return dicts
     found = [as_given_array(each, payload=payload) for each in given]
     for each in found:
         if isinstance(each, COLUMN_KINDS):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpumerge_cli.backends.gpu import access as gpu
 from gpumerge_cli.errors import DeviceError, GpumergeError, UsageError
 
 # Device types of DLPack: host memory, pinned or not; CUDA's memory, also if host and device share it.
@@ -43,7 +44,7 @@ def as_array(given: Any, *, payload: bool = False) -> Any:
     values, not keys. Nulls are refused in both, with different messages.
 
     Raises UsageError for an object that offers no protocol of arrays, for tables, nulls, and for memory that no
-    backend can read; DeviceError for memory of a GPU if CuPy is missing.
+    backend can read; DeviceError for memory of a GPU if CuPy is missing or the GPU is unavailable.
     """
     if isinstance(given, np.ndarray) or is_cupy(given):
         return given
@@ -57,7 +58,10 @@ def as_array(given: Any, *, payload: bool = False) -> Any:
         nulls = _nulls(given)
         if nulls:
             raise _payload_has_nulls(given) if payload else has_nulls(name_of(given), nulls)
-        return _from_device(given) if lies_on_gpu(given) else _from_host(given)
+        if not lies_on_gpu(given):
+            return _from_host(given)
+        with gpu.cupy_errors():
+            return _from_device(given)
 
 
 def check_unmasked(array: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -37,7 +37,7 @@ def payload(values: Any, keys: Sequence[Any], *, on_device: bool, listed: bool) 
         raise UsageError(what, way_out="give one array for each array of keys")
     given = list(values)
     for each in given:
-        if not isinstance(each, np.ndarray) and (is_table(each) or holds_structs(each)):
+        if not isinstance(each, np.ndarray) and (isinstance(each, Mapping) or is_table(each) or holds_structs(each)):
             raise _is_table(each, keys, listed)
     found = beside_arrays(given, _as_arrays(given), keys)
     if len(found) != len(keys):
@@ -72,10 +72,11 @@ def _is_table(table: Any, keys: Sequence[Any], listed: bool) -> UsageError:
     numbers = [f"numpy.arange({low}, {high})" for low, high in pairwise(ends)]
     more = ", ..." if len(numbers) > _SHOWN else ""
     shown = f"[{', '.join(numbers[:_SHOWN])}{more}]" if listed else numbers[0]
-    rows = "table.take(rows)" if hasattr(table, "take") else "table[rows]"
+    columns = isinstance(table, Mapping)
+    rows = "table.take(rows)" if hasattr(table, "take") else "column[rows]" if columns else "table[rows]"
     of_all = " of the concatenated tables" if len(numbers) > 1 else ""
     way_out = f"give the numbers of rows, values={shown}, and take the rows that come back{of_all}: {rows}"
-    what = "is a table" if is_table(table) else "holds structs"
+    what = "holds columns" if columns else "is a table" if is_table(table) else "holds structs"
     return UsageError(f"values: {name_of(table)} {what}", way_out=way_out)
 
 

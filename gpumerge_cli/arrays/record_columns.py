@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,17 +79,46 @@ def as_given_array(given: Any, *, payload: bool = False) -> Any:
     if isinstance(given, NamedColumns):
         return given
     if isinstance(given, Mapping):
-        columns = {name: as_column(each) for name, each in given.items()}
-        columns = {name: given[name] if each is None else each for name, each in columns.items()}
-        if not any(isinstance(each, ColumnArray) for each in columns.values()):
-            return records_of_columns(columns)
-        _check_names(given)
-        return as_columns({name: _plain(each) for name, each in columns.items()})
+        columns = _columns_of(given)
+        return columns_of_dict(columns) if _has_column(columns) else records_of_columns(columns)
     column = as_column(given)
     if isinstance(column, ColumnArray):
         return column
     array = as_array(given if column is None else column)
     return native(array) if is_cupy(array) else array
+
+
+def dicts_with_columns(given: Sequence[Any]) -> list[Any] | None:
+    """Dicts of columns as NamedColumns, if one of them holds a ColumnArray; None for all other arrays of a call.
+
+    A column that is a ColumnArray in one of them becomes one in all.
+    """
+    if not all(isinstance(each, Mapping) for each in given):
+        return None
+    dicts = [_columns_of(each) for each in given]
+    names = {name for each in dicts for name, column in each.items() if isinstance(column, ColumnArray)}
+    if not names:
+        return None
+    return [
+        columns_of_dict({name: ColumnArray.of(one) if name in names else one for name, one in each.items()})
+        for each in dicts
+    ]
+
+
+def columns_of_dict(columns: Mapping[Any, Any]) -> NamedColumns:
+    """Columns beside each other, as ColumnArrays or 1-D arrays. Raises UsageError for others."""
+    _check_names(columns)
+    return as_columns({name: _plain(each) for name, each in columns.items()})
+
+
+def _columns_of(given: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The columns of a dict; those that offer a column on a GPU as the ColumnArray or the array of it."""
+    found = {name: as_column(each) for name, each in given.items()}
+    return {name: given[name] if each is None else each for name, each in found.items()}
+
+
+def _has_column(columns: Mapping[Any, Any]) -> bool:
+    return any(isinstance(each, ColumnArray) for each in columns.values())
 
 
 def _plain(given: Any) -> Any:

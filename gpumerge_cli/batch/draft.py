@@ -68,16 +68,23 @@ class Drafting:
         self.folder = folder
         self.operations = operations
         self._environ = environ
+        self._elsewhere: set[str] = set()
 
     @contextmanager
-    def recording(self, draft: Draft, line: int) -> Iterator[None]:
-        """Record an error that the body raises as a mistake of this line; then the draft is not sound."""
+    def recording(self, draft: Draft, line: int, *, once: bool = False) -> Iterator[None]:
+        """Record an error that the body raises as a mistake of this line; then the draft is not sound.
+
+        once: it is not about this line, so it is a mistake only of the first line that it is met at.
+        """
         try:
             yield
         except GpumergeError as error:
             what = f"{error.where}: {error.what}" if error.where else error.what
-            self.mistakes.append(Mistake(line, what, error.way_out))
             draft.sound = False
+            if not once or what not in self._elsewhere:
+                self.mistakes.append(Mistake(line, what, error.way_out))
+            if once:
+                self._elsewhere.add(what)
 
     def drafts(self, document: Document) -> list[Draft]:
         """The drafts of all jobs that have an operation."""

@@ -63,7 +63,7 @@ class JobLog(LineFile):
     def add(self, result: Result) -> None:
         """Add the line of a job that has ended. Raises OutputError."""
         job = result.job
-        ran = f"{result.started:.3f}\t{result.seconds:10.3f}\t0\t0\t{result.exit_code}\t0"
+        ran = f"{result.started:.3f}\t{result.seconds:10.3f}\t0\t0\t{result.exit_code}\t{result.signal}"
         self.write(f"{job.number}\t:\t{ran}\t{job.command}\t{result.nbytes}\t{result.backend}\t{result.kernel}")
 
 

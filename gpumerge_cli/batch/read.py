@@ -98,7 +98,9 @@ def _job(draft: Draft, drafting: Drafting, files: Files, limits: Limits) -> Batc
     if isinstance(job, GpumergeError):
         # Files may be missing that another job makes, but mistakes in options are mistakes now.
         if not (after and isinstance(job, InputError)):
-            with drafting.recording(draft, _line_blamed(draft, options, inputs, parsed, str(job))):
+            shared = operation.is_setting(job.where)
+            line = draft.line if shared else _line_blamed(draft, options, inputs, parsed, str(job))
+            with drafting.recording(draft, line, once=shared):
                 raise job
         job = None
     try:

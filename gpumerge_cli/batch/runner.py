@@ -23,11 +23,12 @@ class StoppedError(Exception):
 
 
 class JobError(Exception):
-    """A job failed: the message, and its exit code."""
+    """A job failed: the message, its exit code, and the number of the signal that ended its process, 0 for none."""
 
-    def __init__(self, message: str, exit_code: int) -> None:
+    def __init__(self, message: str, exit_code: int, signal: int = 0) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+        self.signal = signal
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,8 @@ class Runner:
         self._keep_going = keep_going
         self._has_failed = False
         self._stop = threading.Event()
-        self._lock = threading.Lock()
-        self._ended: queue.SimpleQueue[BatchJob | BaseException] = queue.SimpleQueue()
+        self._lock = threading.RLock()
+        self._over: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
         self._running: dict[int, BatchJob] = {}
         self._threads: list[threading.Thread] = []
 
@@ -105,13 +106,11 @@ class Runner:
         patience: seconds to wait for jobs to stop.
         """
         try:
-            self._start()
-            while self._running:
-                ended = self._ended.get()
-                if isinstance(ended, BaseException):
-                    raise ended
-                del self._running[ended.number]
-                self._start()
+            self._start(self._next())
+            # Threads find their next jobs by themselves: waking this one for each job would take longer than some jobs.
+            error = self._over.get()
+            if error is not None:
+                raise error
         except BaseException:
             self._stop.set()
             deadline = time.monotonic() + patience
@@ -120,17 +119,33 @@ class Runner:
                     thread.join(max(0.0, deadline - time.monotonic()))
             raise
 
-    def _start(self) -> None:
-        """Start or settle the jobs whose inputs exist. No job overtakes one that waits only for memory or threads."""
-        while job := next((job for job in self._waiting.values() if job.after <= self.results.keys()), None):
-            settled = self._settled(job)
-            if settled is None and not self._has_room(job):
-                return
-            del self._waiting[job.number]
-            if settled is not None:
-                self._tell(settled)
-                continue
-            self._running[job.number] = job
+    def _next(self, ended: BatchJob | None = None) -> list[BatchJob]:
+        """Settle jobs whose inputs exist, and take those that start now. None overtakes one that waits only for room.
+
+        ended: the job whose thread asks.
+        """
+        found: list[BatchJob] = []
+        with self._lock:
+            if ended is not None:
+                del self._running[ended.number]
+            while job := next((job for job in self._waiting.values() if job.after <= self.results.keys()), None):
+                self._check()
+                settled = self._settled(job)
+                if settled is None and not self._has_room(job):
+                    break
+                del self._waiting[job.number]
+                if settled is not None:
+                    self._tell(settled)
+                    continue
+                self._running[job.number] = job
+                found.append(job)
+            if not self._running:
+                self._over.put(None)
+        return found
+
+    def _start(self, jobs: Sequence[BatchJob]) -> None:
+        """Start a thread for each of these jobs."""
+        for job in jobs:
             thread = threading.Thread(target=self._run, args=(job,), name=f"gpumerge-job-{job.number}", daemon=True)
             self._threads.append(thread)  # ahead of its start: a signal may come in between
             thread.start()
@@ -165,23 +180,34 @@ class Runner:
         return part(self._limits.memory, memory), part(self._limits.threads or 0, threads)
 
     def _run(self, job: BatchJob) -> None:
-        """The work of a job's thread."""
+        """The work of a thread: a job, and those that may start as it ends."""
+        try:
+            while True:
+                self._carry_out(job)
+                following = self._next(job)
+                if not following:
+                    return
+                job = following[0]
+                self._start(following[1:])
+        except StoppedError:
+            pass
+        except BaseException as error:
+            self._over.put(error)
+
+    def _carry_out(self, job: BatchJob) -> None:
+        """Do a job, and report its result. Raises StoppedError."""
         started, begun = time.time(), time.perf_counter()
         try:
             self._check()
             report = self._work.do(job, self._need(job)[0], self._check)
             result = _done(job, report)
         except StoppedError:
-            return
+            raise
         except JobError as error:
-            result = Result(job, "failed", error.exit_code, str(error))
+            result = Result(job, "failed", error.exit_code, str(error), error.signal)
         except Exception as error:
             result = Result(job, "failed", 2, f"{type(error).__name__}: {error}")
-        try:
-            self._tell(replace(result, started=started, seconds=time.perf_counter() - begun))
-            self._ended.put(job)
-        except BaseException as error:
-            self._ended.put(error)
+        self._tell(replace(result, started=started, seconds=time.perf_counter() - begun))
 
     def _check(self) -> None:
         if self._stop.is_set():

@@ -48,6 +48,8 @@ class JobCommand:
     settings: Callable[[Collection[str]], Mapping[str, Sequence[JobValue]]] = lambda given: {}
     """Takes the options that a job names, and gives the settings of other options, with absolute paths. Raises
     UsageError."""
+    is_setting: Callable[[str], bool] = lambda where: False
+    """Whether the place of an error is that of a setting, which holds for other jobs, too."""
     reserved: frozenset[str] = frozenset()
     """Options that a job may not have; the batch has most of them for all of its jobs."""
     defaults: Mapping[str, Sequence[JobValue]] = field(default_factory=dict)
@@ -91,6 +93,8 @@ class Result:
     """The exit code of the job's command line."""
     error: str = ""
     """The message of the job's command line."""
+    signal: int = 0
+    """The number of the signal that ended the job's process; 0 for none."""
     started: float = 0.0
     """Seconds since 1970; 0 if it did not run."""
     seconds: float = 0.0

@@ -85,6 +85,7 @@ def commands(
             name != "check",
             partial(_parse, name, job_of, settings),
             partial(_set, settings, name),
+            settings.is_place,
             frozenset(name for row in options_of(name) if row.name in _NOT_OF_JOBS for name in row.setting_names),
             {row.name: ahead[row.name] for row in options_of(name) if ahead.get(row.name)},
         )

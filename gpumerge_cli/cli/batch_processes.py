@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.batch.runner import Caller, CarryOut, JobError, StoppedError
-from gpumerge_cli.temporary_files import remove_temporaries
+from gpumerge_cli.cli.batch_jobs import report_of
+from gpumerge_cli.errors import Interrupted
+from gpumerge_cli.temporary_files import remove_leftovers, remove_temporaries
+from gpumerge_cli.urls import is_url
 
 if TYPE_CHECKING:
     from gpumerge_cli.batch.spec import BatchJob
@@ -44,7 +47,8 @@ def may_fork(jobs: Iterable[BatchJob]) -> bool:
 class Processes:
     """Forked processes, each of which does one job at a time. They end once `close` was called, or with this process.
 
-    A job whose process is killed fails. Its place does further jobs in this process.
+    A job whose process is killed fails, and its temporary files are removed. Its place does further jobs in this
+    process.
     """
 
     def __init__(self, jobs: Sequence[BatchJob], count: int, carry_out: CarryOut) -> None:
@@ -120,12 +124,13 @@ class _Process:
                     return report
         except (EOFError, OSError):
             code = self.end()
+            remove_leftovers(_files_of(job))  # the process held them locked, and is gone
             why = (
                 f"signal {-code} ended its process; if memory was short, run fewer --jobs"
                 if code < 0
                 else f"its process ended with exit code {code}"
             )
-            raise JobError(why, 2) from None
+            raise JobError(why, 2, max(0, -code)) from None
         except StoppedError:
             self.end()
             raise
@@ -137,6 +142,12 @@ class _Process:
             return 0
         self._ended = True
         return os.waitstatus_to_exitcode(os.waitpid(self._number, 0)[1])
+
+
+def _files_of(job: BatchJob) -> list[str]:
+    """The files that the job writes, its report among them."""
+    report = report_of(job.options)
+    return [name for name in (*job.outputs, *([] if report is None else [report])) if not is_url(name)]
 
 
 def _serve(connection: Connection, jobs: dict[int, BatchJob], carry_out: CarryOut) -> NoReturn:
@@ -151,7 +162,7 @@ def _serve(connection: Connection, jobs: dict[int, BatchJob], carry_out: CarryOu
         _tell(connection, "advance", done, total)
 
     caller = Caller(check, advance, lambda text: _tell(connection, "say", text))
-    code = 0
+    code = ended_by = 0
     try:
         for number in _GROUP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
@@ -163,10 +174,15 @@ def _serve(connection: Connection, jobs: dict[int, BatchJob], carry_out: CarryOu
                 _tell(connection, "failed", str(error), error.exit_code)
     except (EOFError, StoppedError):
         pass
+    except Interrupted as stopped:
+        ended_by = stopped.signal_number
     except BaseException:
         code = 2
     finally:
         remove_temporaries()
+        if ended_by:  # the first process reads the signal from the way in which this one ends
+            signal.signal(ended_by, signal.SIG_DFL)
+            os.kill(os.getpid(), ended_by)
         os._exit(code)
 
 

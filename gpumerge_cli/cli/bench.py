@@ -13,7 +13,9 @@ from gpumerge_cli.errors import GpumergeError, Interrupted, UsageError, input_er
 from gpumerge_cli.units import quoted_value, visible
 
 if TYPE_CHECKING:
+    from gpumerge_cli.backends.compared import ComparedBackend
     from gpumerge_cli.compare.bench_cases import Case, Preset
+    from gpumerge_cli.launch import KernelName
     from gpumerge_cli.results.compared import BenchReport, BenchRow, Report
 
 
@@ -61,8 +63,27 @@ def _measure(options: BenchOptions) -> BenchReport:
     cases = _cases(options, found)
     if options.backend == "auto" and not options.quiet:
         _say(f"on {chosen.name}: {selected.why}")
+    if options.kernels is not None and not options.quiet:
+        for line in _kernels_replaced(words, cases, chosen):
+            _say(line)
     effort = Effort(options.repeat or found.repeat, options.threads or cores(), options.seed, __version__)
     return measure_cases(cases, chosen, effort, kernels=words, on_case=_silent if options.quiet else _tell)
+
+
+def _kernels_replaced(kernels: Sequence[KernelName], cases: Sequence[Case], backend: ComparedBackend) -> list[str]:
+    """A line for each kind of items that the backend merges by another kernel than one that was named, with the reason.
+
+    The rows of a bench have the names of the kernels that ran.
+    """
+    from gpumerge_cli.launch import LaunchRequest
+
+    found = []
+    for case in cases:
+        for kernel in () if case.sorts else kernels:
+            policy = backend.resolve(LaunchRequest(kernel), case.items.order, case.runs)
+            if policy.kernel != kernel:
+                found.append(f"{case.items.name}: {policy.why.removeprefix('asked for; ')}")
+    return list(dict.fromkeys(found))
 
 
 def _cases(options: BenchOptions, found: Preset) -> list[Case]:

@@ -110,6 +110,12 @@ class Settings:
         placed.exit_code = error.exit_code
         return placed
 
+    def is_place(self, where: str) -> bool:
+        """Whether the place of an error is a variable, or a line of a file, that holds settings."""
+        if where in set_variables(self.environ):
+            return True
+        return where != "" and where.rpartition(":")[0] in (project_file(), user_file(self.environ))
+
     @cached_property
     def _names(self) -> frozenset[str]:
         """The names of all that is set, for whatever command."""

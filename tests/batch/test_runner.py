@@ -185,7 +185,8 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
 
     class Stopped(Work):
         def do(self, job: BatchJob, memory: int, check: Callable[[], None]) -> int:
-            all_there.wait(60)
+            if job.number <= 3:
+                all_there.wait(60)
             try:
                 while job.number != 1:
                     time.sleep(0.005)
@@ -211,7 +212,8 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
         signal.signal(signal.SIGUSR1, before)
     assert runner.results[1].state == "done"
     assert set(runner.results) == {1}
-    assert sorted(stopped) == [2, 3]
+    # The thread of the first job may have begun another one by the time that the signal is noticed.
+    assert {2, 3} <= set(stopped) <= {2, 3, 4}
 
 
 def test_a_result_that_cannot_be_told_stops_the_batch() -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -490,3 +491,24 @@ def test_files_of_odd_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert invoke([*command, "--resume"]) == 0
     assert len(read_log(str(tmp_path / "log"))) == 5
     assert len(Path(tmp_path / "log").read_text().splitlines()) == 6
+
+
+def test_a_mistake_in_settings_is_told_once(place: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.txt").write_text("1\n")
+    job = '[[job]]\noperation = "merge"\ninputs = "a.txt"\noutput = "{job}.out"\n'
+    for project, told in (
+        ("[merge]\nnumeric-sort = 2", ":2: numeric-sort must be true or false, not 2; write numeric-sort = true"),
+        ("block-size = 0\nkernel = 'tiled'", ":1: "),
+        ("kernel = 'fast'", ":1: --kernel: invalid value 'fast'; "),
+        ("kernal = 'path'", ":1: no option is called 'kernal'; did you mean kernel?"),
+        ("kernel = ", ":1: is not TOML: "),
+    ):
+        place(project)
+        Path("jobs.toml").write_text(job * 3)
+        assert invoke(["batch", "jobs.toml"]) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert f"gpumerge.toml{told}" in line
+        # Mistakes of other kinds are told for each job.
+        Path("jobs.toml").write_text(job * 3 + "threads = 0\n")
+        assert invoke(["batch", "jobs.toml"]) == 2
+        assert capsys.readouterr().err.count("gpumerge.toml") == 1

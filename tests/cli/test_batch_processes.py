@@ -21,9 +21,11 @@ import os, signal, sys
 from types import SimpleNamespace
 from gpumerge_cli.batch.runner import Caller, JobError
 from gpumerge_cli.cli.batch_processes import Processes
+from gpumerge_cli.replacement import Replacement
 here = os.getpid()
 def carry_out(job, memory, caller):
     if os.getpid() != here and job.number == 2:
+        made = [Replacement(name) for name in (*job.outputs, "report.json")]
         os.kill(os.getpid(), signal.SIGKILL)
     if job.number == 3:
         raise JobError("broken", 1)
@@ -31,25 +33,39 @@ def carry_out(job, memory, caller):
     caller.advance(1, 2)
     caller.say(f"job {job.number}")
     return os.getpid() == here, memory
-processes = Processes([SimpleNamespace(number=number) for number in range(1, 5)], 1, carry_out)
+options = {"report": ["report.json"]}
+jobs = [SimpleNamespace(number=number, outputs=(f"{number}.txt",), options=options) for number in range(1, 5)]
+processes = Processes(jobs, 1, carry_out)
+other = Replacement("2.txt")  # of a program that lives
 caller = Caller(lambda: None, print, print)
 for number in (1, 3, 2, 4):
     try:
-        print(processes.do(SimpleNamespace(number=number), 10 * number, caller))
+        print(processes.do(jobs[number - 1], 10 * number, caller))
     except JobError as error:
-        print(error, error.exit_code)
+        print(error, error.exit_code, error.signal)
+print(os.listdir() == [os.path.basename(other.temporary)])
+other.abort()
 processes.close()
 """
 
 
-def test_a_job_whose_process_is_killed_fails_and_its_place_goes_on_in_the_first_process() -> None:
-    done = subprocess.run([sys.executable, "-c", IN_PROCESSES], cwd=ROOT, capture_output=True, text=True, check=False)
+def test_a_job_whose_process_is_killed_fails_and_its_place_goes_on_in_the_first_process(tmp_path: Path) -> None:
+    """Temporary files of the killed process are removed, and no others."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PROCESSES],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         *("1 2", "job 1", "(False, 10)"),
-        "broken 1",
-        "signal 9 ended its process; if memory was short, run fewer --jobs 2",
+        "broken 1 0",
+        "signal 9 ended its process; if memory was short, run fewer --jobs 2 9",
         *("1 2", "job 4", "(True, 40)"),
+        "True",
     ]
 
 
@@ -131,6 +147,28 @@ def test_a_signal_ends_all_processes_without_an_output(tmp_path: Path, everyone:
     assert os.listdir(tmp_path / "out") == []
     with pytest.raises(ProcessLookupError):
         os.killpg(batch.pid, 0)
+
+
+def test_the_log_names_the_signal_that_killed_a_job(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1\n")
+    for number in (1, 2):
+        os.mkfifo(tmp_path / f"b{number}")
+    jobs = '[[job]]\noperation = "merge"\ninputs = ["a", "b{job}"]\noutput = "o{job}"\n'
+    (tmp_path / "jobs.toml").write_text(jobs * 2)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([*COMMAND, "--keep-going"], cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as batch:
+        writers = [os.open(tmp_path / f"b{number}", os.O_WRONLY) for number in (1, 2)]  # each waits for a reader
+        children = Path(f"/proc/{batch.pid}/task/{batch.pid}/children").read_text().split()
+        assert len(children) == 2
+        for child in children:
+            os.kill(int(child), signal.SIGTERM if child == children[0] else signal.SIGKILL)
+        for writer in writers:
+            os.close(writer)
+        batch.communicate(timeout=120)
+    assert batch.returncode == 2
+    assert sorted(os.listdir(tmp_path)) == ["a", "b1", "b2", "jobs.toml", "log"]
+    rows = [line.split("\t") for line in (tmp_path / "log").read_text().splitlines()[1:]]
+    assert sorted((row[6], row[7]) for row in rows) == [("2", "15"), ("2", "9")]
 
 
 @pytest.mark.thorough

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,20 @@ def test_a_table_goes_to_standard_output_and_progress_to_standard_error(capsys: 
     assert len(lines) == 4
     assert lines[0].startswith("[1/4] int32, uniform, 2 runs, 256 items: ")
     assert lines[0].endswith(" of copy")
+
+
+def test_a_kernel_that_another_one_replaces_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    command = [*SMALL, "--dtypes", "int16,int32+4", "--kernels", "vector"]
+    assert invoke(command) == 0
+    captured = capsys.readouterr()
+    note, *progress = captured.err.splitlines()
+    assert re.fullmatch(r"int32\+4: this processor has no vector kernel for .*, so path merges", note)
+    assert [" vector " in line for line in progress] == [True, True, False, False]
+    assert captured.out.count("\n  path ") == 2
+    assert invoke([*command, "-q"]) == 0
+    assert capsys.readouterr().err == ""
+    assert invoke([*SMALL, "--dtypes", "int32+4"]) == 0  # all kernels were asked for, path among them
+    assert "no vector kernel" not in capsys.readouterr().err
 
 
 def test_files_by_suffix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,14 @@
-"""The GPU backend. Nothing here needs CuPy until `create` is called."""
+"""The GPU backend. Nothing here needs CuPy until a function is called."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.backends.gpu import presence
 from gpumerge_cli.backends.limits import TUNED_ON, DeviceLimits
-from gpumerge_cli.errors import DeviceError, UsageError
+from gpumerge_cli.errors import DeviceError, GpumergeError, UsageError
 
 if TYPE_CHECKING:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
@@ -51,3 +52,26 @@ def create(device: int | Sequence[int] = 0) -> GpuBackend:
     from gpumerge_cli.backends.gpu.backend import GpuBackend
 
     return GpuBackend(numbers[0])
+
+
+def usable_device(number: int | None = None) -> Any:
+    """The device of CuPy with this number, by default the current one. Raises DeviceError as `create` does."""
+    create(number or 0)
+    import cupy
+
+    return cupy.cuda.Device(cupy.cuda.runtime.getDevice() if number is None else number)
+
+
+@contextmanager
+def cupy_errors() -> Iterator[None]:
+    """Turn CuPy's errors inside the body into a DeviceError of one line. CuPy is imported only for an error."""
+    try:
+        yield
+    except GpumergeError:
+        raise
+    except Exception as error:
+        from gpumerge_cli.backends.gpu.failures import CUPY_ERRORS, device_error
+
+        if isinstance(error, CUPY_ERRORS):
+            raise device_error(error) from error
+        raise
