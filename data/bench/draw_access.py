@@ -76,7 +76,14 @@ def _panel(panel: Any, name: str, items: list[int]) -> None:
         panel.plot([at], [2.6], marker="o", markersize=4, color=COLOURS["B"])
     panel.text(-1, 2.6, "threads", ha="right", va="center", color=FAINT, fontsize=9)
     panel.text(-1, 0.5, "A", ha="right", va="center", color=FAINT, fontsize=9)
-    panel.text(0, -0.15, f"{count // SECTOR} sectors of 8 int32; a coloured sector is fetched", va="top", color=FAINT, fontsize=8)
+    panel.text(
+        0,
+        -0.15,
+        f"{count // SECTOR} sectors of 8 int32; a coloured sector is fetched",
+        va="top",
+        color=FAINT,
+        fontsize=8,
+    )
 
 
 def main() -> None:
