@@ -27,30 +27,32 @@ class _Feed:
     run: TracedRun
     first: int
     end: int
+    size: int
+    """The number of places."""
     places: list[int]
-    """The item at each place, read or not; NOTHING where none was loaded."""
+    """The item at each place, read or not; NOTHING where none was loaded. Empty if only counts are wanted."""
     head: int = 0
     held: int = 0
 
     def place(self, at: int) -> int:
-        return (self.head + at) % len(self.places)
+        return (self.head + at) % self.size
 
     def load(self, most: int, *, again: bool = False) -> int:
         """Put up to `most` more items behind those held; returns their number. again: those held are loaded again."""
         start = self.first if again else self.first + self.held
         count = max(0, min(most - self.held, self.end - start))
-        for at in range(count):
+        for at in range(count if self.places else 0):
             self.places[self.place(self.held + at)] = start + at
         self.held = max(0, min(most, self.end - self.first))
         return count
 
     def item(self, at: int) -> int:
         """The number of the unread item `at` places behind the first."""
-        return self.places[self.place(at)]
+        return self.places[self.place(at)] if self.places else self.first + at
 
-    def show(self, loaded: int, used: int, *, keep: bool, itemwise: bool) -> Buffer:
-        shown: list[BufferSlot | None] = [None] * (len(self.places) if itemwise else 0)
-        for at in range(self.held if itemwise else 0):
+    def show(self, loaded: int, used: int, *, keep: bool) -> Buffer:
+        shown: list[BufferSlot | None] = [None] * len(self.places)
+        for at in range(self.held if self.places else 0):
             index = self.item(at)
             shown[self.place(at)] = BufferSlot(index, self.run.label(index), at >= self.held - loaded, at < used)
         rest = max(0, self.held - used)
@@ -98,8 +100,9 @@ def _section(
     itemwise = tile <= MOST_PLACES
     goes_first = b_first_or_equal if bug == "ties" else b_first
     low, high = (co_rank(at, a.size, b.size, lambda j, i: goes_first(b, j, a, i))[0] for at in (start, stop))
-    feed_a = _Feed(a, low, high, [NOTHING] * tile)
-    feed_b = _Feed(b, start - low, stop - high, [NOTHING] * tile)
+    empty = [NOTHING] * tile if itemwise else []
+    feed_a = _Feed(a, low, high, tile, empty.copy())
+    feed_b = _Feed(b, start - low, stop - high, tile, empty.copy())
     rounds: list[Round] = []
     for first in range(start, stop, tile):
         count = min(tile, stop - first)
@@ -108,7 +111,8 @@ def _section(
             cut, _ = co_rank(first + count, a.size, b.size, lambda j, i: goes_first(b, j, a, i))
             most_a = cut - feed_a.first
             most_b = count - most_a
-            feed_a.places, feed_b.places = [NOTHING] * most_a, [NOTHING] * most_b
+            for feed, most in ((feed_a, most_a), (feed_b, most_b)):
+                feed.size, feed.places = most, [NOTHING] * most if itemwise else []
         loaded = tuple(feed.load(most, again=bug == "refill") for feed, most in ((feed_a, most_a), (feed_b, most_b)))
         if itemwise:
             origins, used = _merged(feed_a, feed_b, count, policy.items_per_thread, goes_first)
@@ -116,10 +120,7 @@ def _section(
             origins, used = (), _used_of_a(feed_a, feed_b, count, goes_first)
         if bug == "count":
             used = _stale_count(feed_a, feed_b, count)
-        shown = (
-            feed_a.show(loaded[0], used, keep=keep, itemwise=itemwise),
-            feed_b.show(loaded[1], count - used, keep=keep, itemwise=itemwise),
-        )
+        shown = feed_a.show(loaded[0], used, keep=keep), feed_b.show(loaded[1], count - used, keep=keep)
         outputs = tuple(_label(a, b, origin) for origin in origins)
         rounds.append(Round(block, len(rounds), first, count, outputs, *shown, origins))
         feed_a.consume(used, keep=keep)
