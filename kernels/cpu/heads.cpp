@@ -355,11 +355,11 @@ std::unique_ptr<Heads> opened(const OrderSpec& spec, int64_t runs, int64_t equal
 {
     const LineOrder& order = *reinterpret_cast<const LineOrder*>(spec.table);
     if (order.flags & PLAIN) return made<PlainWords>(spec, runs, equals, room);
-    if (order.flags & NUMERIC) return made<Images::NumberWords<false>>(spec, runs, equals, room);
-    if (Images::is_one_number(order))
-        return made<Images::NumberWords<true>>(spec, runs, equals, room);
-    if (Images::is_one_text_in_locale(order)) return made<Images::LocaleWords>(spec, runs, equals, room);
-    return made<Images::KeyWords>(spec, runs, equals, room);
+    if (order.flags & NUMERIC) return made<NumberWords<false>>(spec, runs, equals, room);
+    if (is_one_number(order))
+        return made<NumberWords<true>>(spec, runs, equals, room);
+    if (is_one_text_in_locale(order)) return made<LocaleWords>(spec, runs, equals, room);
+    return made<KeyWords>(spec, runs, equals, room);
 }
 
 // The result of work(); NO_MEMORY if memory runs out.

@@ -63,7 +63,7 @@ public:
 #if defined(__SSE4_1__)
         if (FirstFieldWords::suit(lines())) return call(static_cast<FirstFieldWords*>(nullptr));
 #endif
-        return Images::by_kind(lines(), call);
+        return by_kind(lines(), call);
     }
 
     const LineOrder& lines() const { return own_.order(); }

@@ -19,8 +19,8 @@ struct WidePlainWords {
     {
         const Word turned = order.flags & REVERSE ? ~0ull : 0;
         const WideWord bytes = WideText(line, false).bytes;
-        words[0] = Images::in_register(static_cast<Word>(bytes >> 64) ^ turned);
-        words[1] = Images::in_register(static_cast<Word>(bytes) ^ turned);
+        words[0] = in_register(static_cast<Word>(bytes >> 64) ^ turned);
+        words[1] = in_register(static_cast<Word>(bytes) ^ turned);
     }
 };
 
@@ -50,7 +50,7 @@ struct FirstFieldWords {
         const int size = line.stop - line.start < 16 ? static_cast<int>(line.stop - line.start) : 16;
         const int length = __builtin_ctz(marks | 1u << size);
         if (length < size && static_cast<char>(line.start[length]) != separator) [[unlikely]] {
-            const Images::KeyWords other(order, line);
+            const KeyWords other(order, line);
             words[0] = other.words[0];
             words[1] = other.words[1];
             exact = other.exact;

@@ -121,7 +121,7 @@ std::unique_ptr<Sieve> make_line_sieve(const OrderSpec& order, bool last)
 {
     const LineOrder& keys = *reinterpret_cast<const LineOrder*>(order.table);
     if (keys.flags & PLAIN) return std::make_unique<LineSieve<PlainWords>>(order, last);
-    return Images::by_kind(keys, [&](auto* words) -> std::unique_ptr<Sieve> {
+    return by_kind(keys, [&](auto* words) -> std::unique_ptr<Sieve> {
         return std::make_unique<LineSieve<std::remove_pointer_t<decltype(words)>>>(order, last);
     });
 }

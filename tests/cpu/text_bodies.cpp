@@ -81,7 +81,7 @@ int is_read_by_vectors([[maybe_unused]] const long long* table, [[maybe_unused]]
 // The words of a line, the bits of its key, whether these are exact, and whether it is at fault, for any keys.
 void any_words(const long long* table, const unsigned char* line, int64_t size, uint64_t* found)
 {
-    const Images::KeyWords made(order_at(table), {line, line + size});
+    const KeyWords made(order_at(table), {line, line + size});
     const uint64_t all[] = {made.words[0], made.words[1], static_cast<uint64_t>(made.key_bits), made.exact, made.fault};
     std::copy_n(all, 5, found);
 }
@@ -91,7 +91,7 @@ void own_words(const long long* table, const unsigned char* line, int64_t size, 
 {
     any_words(table, line, size, found);
 #if HAS_VECTORS
-    Images::by_kind(order_at(table), [&](auto* words) {
+    by_kind(order_at(table), [&](auto* words) {
         const std::remove_pointer_t<decltype(words)> made(order_at(table), {line, line + size});
         const uint64_t all[] = {made.words[0], made.words[1], static_cast<uint64_t>(made.key_bits), made.exact, made.fault};
         std::copy_n(all, 5, found);
