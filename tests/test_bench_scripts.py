@@ -79,8 +79,8 @@ def drawn_ids(drawing: Any, figure: str, part: str, folder: Path, monkeypatch: p
 def test_the_picture_of_accesses_is_drawn_by_its_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawing = drawing_of("draw_access.py")
     assert drawing.sectors(drawing.coalesced()) == [0, 1, 2, 3]
-    assert len(drawing.sectors(drawing.scattered())) == 16
-    assert len(drawn_ids(drawing, "access.svg", "sector", tmp_path, monkeypatch)) == 32
+    assert len(drawing.sectors(drawing.scattered())) == 10
+    assert len(drawn_ids(drawing, "access.svg", "sector", tmp_path, monkeypatch)) == 20
 
 
 def test_the_picture_of_vectors_is_drawn_by_its_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

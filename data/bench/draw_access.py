@@ -2,7 +2,7 @@
 
 python data/bench/draw_access.py data/figures/access.svg
 
-The picture is of a real merge: A and B hold 128 sorted random int32 each, and a thread merges 8 of them. Memory answers
+The picture is of a real merge: A and B hold 80 sorted random int32 each, and a thread merges 5 outputs. Memory answers
 in sectors of 32 bytes. A sector that holds an item that is read is fetched as a whole.
 """
 
@@ -20,7 +20,7 @@ from gpumerge_cli.corank import co_rank
 from gpumerge_cli.report.figure import save_figure
 from gpumerge_cli.report.rounds_figure import COLOURS, FAINT, INK, PAPER
 
-WARP, ITEMS, SECTOR = 32, 8, 8
+WARP, ITEMS, SECTOR = 32, 5, 8
 """Threads of a warp, outputs of a thread, int32 of a sector."""
 _STYLE = {"svg.hashsalt": "gpumerge", "svg.fonttype": "none", "font.size": 10.0, "font.family": "sans-serif"}
 
@@ -76,7 +76,14 @@ def _panel(panel: Any, name: str, items: list[int]) -> None:
         panel.plot([at], [2.6], marker="o", markersize=4, color=COLOURS["B"])
     panel.text(-1, 2.6, "threads", ha="right", va="center", color=FAINT, fontsize=9)
     panel.text(-1, 0.5, "A", ha="right", va="center", color=FAINT, fontsize=9)
-    panel.text(0, -0.15, "16 sectors of 8 int32; a coloured sector is fetched", va="top", color=FAINT, fontsize=8)
+    panel.text(
+        0,
+        -0.15,
+        f"{count // SECTOR} sectors of 8 int32; a coloured sector is fetched",
+        va="top",
+        color=FAINT,
+        fontsize=8,
+    )
 
 
 def main() -> None:

@@ -883,7 +883,7 @@ complete -c gpumerge -n '__gpumerge_command path' -F
 complete -c gpumerge -n '__gpumerge_command path' -l compare -d 'Also merge the inputs in memory by every kernel and by libraries. The page of --html shows the times.'
 complete -c gpumerge -n '__gpumerge_command path' -l repeat -x -d 'Runs of each kernel and library with --compare; 5 by default.'
 complete -c gpumerge -n '__gpumerge_command path' -l rank -x -d 'Show how co-rank finds the cut after K outputs.'
-complete -c gpumerge -n '__gpumerge_command path' -l rounds -d 'Show the items that the kernel holds in shared memory, round by round, if it works in rounds. With -o, the figure shows them instead of the path.'
+complete -c gpumerge -n '__gpumerge_command path' -l rounds -d 'Show the items that the kernel holds in shared memory, round by round, if it works in rounds. Tiles of more than 64 items are shown by their counts. With -o, the figure shows them instead of the path.'
 complete -c gpumerge -n '__gpumerge_command path' -l items -x -d 'Instead of files, given twice: items with blanks or commas between, as in --items \'1 3 5\'. Numbers if all are, else lines.'
 complete -c gpumerge -n '__gpumerge_command path' -l format -xa 'arrow arrows csv jsonl npy parquet raw text' -d 'The layout of the files; by default, their suffixes give it.'
 complete -c gpumerge -n '__gpumerge_command path' -l dtype -x -d 'Items of raw files, in NumPy\'s names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian int32. By default, the suffix gives it. With fields, as u4,f8 or [(\'id\',\'<u4\'),(\'name\',\'S10\')]: records, whose key --field names.'

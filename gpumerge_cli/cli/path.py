@@ -44,6 +44,8 @@ def run_path(options: PathOptions) -> None:
     loaded = _loaded(names, how, on) if not items else _words(items, how)
     report = _trace(loaded, on, launch, options.rank, options.rounds)
     if draw_path is not None:
+        if report.rounds and not any(one.outputs for one in report.rounds):
+            raise UsageError("--rounds: the tile is too large for a figure", way_out="leave --output out")
         lacking = draw_path(report)
         if lacking and sys.stderr is not None:
             message = (

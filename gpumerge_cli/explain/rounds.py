@@ -14,6 +14,7 @@ from gpumerge_cli.launch import LaunchPolicy
 from gpumerge_cli.results.path import Buffer, BufferSlot, BugName, Round
 
 MOST_PLACES = 64
+"""The most places of a buffer whose items are told one by one. Of a longer one only the counts are."""
 MOST_ROUNDS = 200
 NOTHING = -1
 Compare = Callable[[TracedRun, int, TracedRun, int], bool]
@@ -26,30 +27,32 @@ class _Feed:
     run: TracedRun
     first: int
     end: int
+    size: int
+    """The number of places."""
     places: list[int]
-    """The item at each place, read or not; NOTHING where none was loaded."""
+    """The item at each place, read or not; NOTHING where none was loaded. Empty if only counts are wanted."""
     head: int = 0
     held: int = 0
 
     def place(self, at: int) -> int:
-        return (self.head + at) % len(self.places)
+        return (self.head + at) % self.size
 
     def load(self, most: int, *, again: bool = False) -> int:
         """Put up to `most` more items behind those held; returns their number. again: those held are loaded again."""
         start = self.first if again else self.first + self.held
         count = max(0, min(most - self.held, self.end - start))
-        for at in range(count):
+        for at in range(count if self.places else 0):
             self.places[self.place(self.held + at)] = start + at
         self.held = max(0, min(most, self.end - self.first))
         return count
 
     def item(self, at: int) -> int:
         """The number of the unread item `at` places behind the first."""
-        return self.places[self.place(at)]
+        return self.places[self.place(at)] if self.places else self.first + at
 
     def show(self, loaded: int, used: int, *, keep: bool) -> Buffer:
         shown: list[BufferSlot | None] = [None] * len(self.places)
-        for at in range(self.held):
+        for at in range(self.held if self.places else 0):
             index = self.item(at)
             shown[self.place(at)] = BufferSlot(index, self.run.label(index), at >= self.held - loaded, at < used)
         rest = max(0, self.held - used)
@@ -64,6 +67,7 @@ class _Feed:
 def rounds_of(a: TracedRun, b: TracedRun, shape: Shape, bug: BugName | None = None) -> tuple[Round, ...]:
     """Every round of every block, as the shape's kernel works through its sections, or as one with a bug would.
 
+    Rounds of buffers with more than MOST_PLACES places have counts, but no items; they cannot have a bug.
     Raises UsageError for a kernel that has no rounds, and for more of them than can be shown.
     """
     policy, total = shape.policy, a.size + b.size
@@ -72,8 +76,6 @@ def rounds_of(a: TracedRun, b: TracedRun, shape: Shape, bug: BugName | None = No
         raise UsageError(f"--rounds: the {policy.kernel} kernel has none", way_out=f"use {others}")
     tile = policy.tile_size
     sections = piece_ranges([split for what, split in shape.splits if what in ("block", "host thread")], total)
-    if tile > MOST_PLACES:
-        raise UsageError(f"--rounds shows up to {MOST_PLACES} places, not {tile}", way_out="add --tile-size 4, say")
     if sum(-(-(stop - start) // tile) for start, stop in sections) > MOST_ROUNDS:
         raise UsageError(f"--rounds shows up to {MOST_ROUNDS} rounds", way_out="use smaller inputs or a larger tile")
     rounds: list[Round] = []
@@ -95,10 +97,12 @@ def _section(
     """The rounds of one block, which merges the output ranks [start, stop)."""
     tile, how = policy.tile_size, variant_named(policy.kernel).rounds
     keep = how is not None and how.keeps
+    itemwise = tile <= MOST_PLACES
     goes_first = b_first_or_equal if bug == "ties" else b_first
     low, high = (co_rank(at, a.size, b.size, lambda j, i: goes_first(b, j, a, i))[0] for at in (start, stop))
-    feed_a = _Feed(a, low, high, [NOTHING] * tile)
-    feed_b = _Feed(b, start - low, stop - high, [NOTHING] * tile)
+    empty = [NOTHING] * tile if itemwise else []
+    feed_a = _Feed(a, low, high, tile, empty.copy())
+    feed_b = _Feed(b, start - low, stop - high, tile, empty.copy())
     rounds: list[Round] = []
     for first in range(start, stop, tile):
         count = min(tile, stop - first)
@@ -107,14 +111,18 @@ def _section(
             cut, _ = co_rank(first + count, a.size, b.size, lambda j, i: goes_first(b, j, a, i))
             most_a = cut - feed_a.first
             most_b = count - most_a
-            feed_a.places, feed_b.places = [NOTHING] * most_a, [NOTHING] * most_b
+            for feed, most in ((feed_a, most_a), (feed_b, most_b)):
+                feed.size, feed.places = most, [NOTHING] * most if itemwise else []
         loaded = tuple(feed.load(most, again=bug == "refill") for feed, most in ((feed_a, most_a), (feed_b, most_b)))
-        origins, used = _merged(feed_a, feed_b, count, policy.items_per_thread, goes_first)
+        if itemwise:
+            origins, used = _merged(feed_a, feed_b, count, policy.items_per_thread, goes_first)
+        else:
+            origins, used = (), _used_of_a(feed_a, feed_b, count, goes_first)
         if bug == "count":
             used = _stale_count(feed_a, feed_b, count)
         shown = feed_a.show(loaded[0], used, keep=keep), feed_b.show(loaded[1], count - used, keep=keep)
         outputs = tuple(_label(a, b, origin) for origin in origins)
-        rounds.append(Round(block, len(rounds), first, outputs, *shown, origins))
+        rounds.append(Round(block, len(rounds), first, count, outputs, *shown, origins))
         feed_a.consume(used, keep=keep)
         feed_b.consume(count - used, keep=keep)
     return rounds
@@ -137,6 +145,11 @@ def _merged(a: _Feed, b: _Feed, count: int, each: int, goes_first: Compare) -> t
                 origins.append(last)
                 i += 1
     return tuple(origins), i
+
+
+def _used_of_a(a: _Feed, b: _Feed, count: int, goes_first: Compare) -> int:
+    """The number of items of A among the next `count` outputs."""
+    return co_rank(count, a.held, b.held, lambda j, i: goes_first(b.run, b.item(j), a.run, a.item(i)))[0]
 
 
 def _stale_count(a: _Feed, b: _Feed, count: int) -> int:

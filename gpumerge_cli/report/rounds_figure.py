@@ -57,7 +57,7 @@ def rounds_figure(rounds: Sequence[Round], title: str) -> Figure:
 
 
 def _outputs(one: Round) -> str:
-    return f"out[{one.first}:{one.first + len(one.outputs)}] = {' '.join(one.outputs)}"
+    return f"out[{one.first}:{one.first + one.count}] = {' '.join(one.outputs)}"
 
 
 def _buffer(panel: Any, part: Buffer, at: tuple[float, float], box: float, colour: str, name: str) -> None:

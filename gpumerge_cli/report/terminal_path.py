@@ -267,8 +267,14 @@ def _wide(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 
 def show_rounds(rounds: Sequence[Round], console: Console) -> None:
-    """The table of rounds: a row for each buffer in each round. + marks items that it loads, * items that it merges."""
+    """The table of rounds: a row for each buffer in each round. + marks items that it loads, * items that it merges.
+
+    Of buffers too long to show, a row for each round has the counts of both.
+    """
     console.print()
+    if not any(one.outputs for one in rounds):
+        _show_counts(rounds, console)
+        return
     console.print(Text("round by round: + loaded, * merged, . nothing that will be read"))
     blocks = len({one.block for one in rounds})
     rings = all(not one.a.dropped and not one.b.dropped for one in rounds)
@@ -282,12 +288,29 @@ def show_rounds(rounds: Sequence[Round], console: Console) -> None:
             cells = (title, which, str(buffer.loaded), str(buffer.used), str(rest), _places(buffer))
             table.add_row(*map(Text, cells))
         table.add_row(
-            *map(
-                Text, ("", "", "", "", "", f"out[{one.first}:{one.first + len(one.outputs)}]: {' '.join(one.outputs)}")
-            ),
+            *map(Text, ("", "", "", "", "", f"out[{one.first}:{one.first + one.count}]: {' '.join(one.outputs)}")),
             style=_PATH,
         )
     console.print(table)
+
+
+def _show_counts(rounds: Sequence[Round], console: Console) -> None:
+    rings = all(not one.a.dropped and not one.b.dropped for one in rounds)
+    left = "stay" if rings else "dropped"
+    columns = ("load", "use", left, *(("start",) if rings else ()))
+    what = "; start is the place of the first unread item" if rings else ""
+    console.print(Text(f"round by round, from rank on: items of A and B that are loaded and merged{what}"))
+    table = _table("round", "rank", *(f"{which} {column}" for which in "AB" for column in columns), left=1)
+    for one in rounds:
+        cells = [f"{one.block}.{one.number}", str(one.first)]
+        for buffer in (one.a, one.b):
+            rest = (buffer.stay, buffer.head) if rings else (buffer.dropped,)
+            cells += map(str, (buffer.loaded, buffer.used, *rest))
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    loaded = sum(buffer.loaded for one in rounds for buffer in (one.a, one.b))
+    merged = sum(one.count for one in rounds)
+    console.print(Text(f"{format_counted(len(rounds), 'round')}: {loaded:,} loaded, {merged:,} merged"))
 
 
 def _places(buffer: Buffer) -> str:

@@ -99,7 +99,7 @@ class Buffer:
     """The buffer of one input in one round."""
 
     places: tuple[BufferSlot | None, ...]
-    """The slots in order; None for a slot without an unread item."""
+    """The slots in order; None for a slot without an unread item. None at all if the buffer is too long to show."""
     head: int
     """The slot of the first unread item."""
     loaded: int
@@ -120,12 +120,15 @@ class Round:
     number: int
     first: int
     """The rank of its first output."""
+    count: int
+    """The number of its outputs."""
     outputs: tuple[str, ...]
-    """The keys of its outputs."""
+    """The keys of its outputs; none if the buffers are too long to show."""
     a: Buffer
     b: Buffer
     origins: tuple[int | None, ...]
-    """The items that go out: i for A[i], -1 - j for B[j], None for memory that no item was loaded to."""
+    """The items that go out: i for A[i], -1 - j for B[j], None for memory that no item was loaded to. As many as
+    outputs."""
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,9 @@ def test_rounds(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line.strip() for line in out.splitlines() if "out[" in line]
     assert rows == ["out[0:4]: 1 2 3 3", "out[4:8]: 4 5 7 7", "out[8:12]: 7 7 9 10", "out[12:16]: 11 12 12 15"]
     assert ("+7* +9   5*  7*" in out) == (kernel == "circular")
-    assert "places, not" in refused(capsys, *WORDS, "--kernel", kernel, "--rounds")
+    counts = shown(capsys, *WORDS, "--kernel", kernel, "--tile-size", "128", "--rounds").splitlines()
+    assert counts[-2].split()[:4] == ["0.0", "0", "8", "8"]
+    assert counts[-1] == "1 round: 16 loaded, 16 merged"
     assert "the vector kernel has none" in refused(capsys, *WORDS, "--rounds")
 
 
@@ -123,6 +125,9 @@ def test_a_figure_of_rounds(load: str, tmp_path: Path, capsys: pytest.CaptureFix
     ids = {element.get("id") for element in ElementTree.parse(tmp_path / "1.svg").iter()}
     assert {"0-0-A-0", "0-1-B-0", "1-1-A-1", "1-1-B-1"} <= ids
     assert ("0-0-A-3" in ids) == (load == "full")
+    long = refused(capsys, *WORDS, "--kernel", "tiled", "--tile-size", "128", "--rounds", "-o", str(tmp_path / "3.svg"))
+    assert "too large for a figure" in long
+    assert not (tmp_path / "3.svg").exists()
 
 
 def test_large_inputs_are_drawn_to_a_scale_that_is_said(capsys: pytest.CaptureFixture[str], write: Write) -> None:

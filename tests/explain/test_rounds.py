@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpumerge_cli.backends.variants.lookup import LADDER
 from gpumerge_cli.engine.job import Resources
 from gpumerge_cli.errors import UsageError
-from gpumerge_cli.explain.rounds import rounds_of
+from gpumerge_cli.explain.rounds import MOST_PLACES, rounds_of
 from gpumerge_cli.explain.shape import Shape, launch_shape
 from gpumerge_cli.launch import LaunchRequest
 from gpumerge_cli.results.path import Buffer, Round
@@ -126,10 +126,42 @@ def test_what_cannot_be_shown_is_refused() -> None:
     a, b = items(range(300)), items(range(300))
     with pytest.raises(UsageError, match="the path kernel has none"):
         rounds_of(a, b, shape(LaunchRequest("path", 2, 2), 600))
-    with pytest.raises(UsageError, match="up to 64 places, not 65"):
-        rounds_of(a, b, shape(LaunchRequest("circular", 1, tile_size=65), 600))
     with pytest.raises(UsageError, match="up to 200 rounds"):
         rounds_of(a, b, shape(LaunchRequest("circular", 1, tile_size=2), 600))
+
+
+@pytest.mark.parametrize("load", ["full", "exact", "ring"])
+@given(st.lists(st.integers(0, 50), max_size=400).map(sorted), st.lists(st.integers(0, 50), max_size=400).map(sorted))
+def test_long_buffers_have_the_counts_that_short_ones_would_have(load: str, a: list[int], b: list[int]) -> None:
+    if load == "ring":
+        launch = LaunchRequest("circular", 8, tile_size=MOST_PLACES + 6, blocks=2)
+    else:
+        launch = LaunchRequest("tiled", 8, tile_size=MOST_PLACES + 6, blocks=2, tile_load=load)  # type: ignore[arg-type]
+    by_counts = rounds_of(items(a), items(b), shape(launch, len(a) + len(b)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpumerge_cli.explain.rounds.MOST_PLACES", MOST_PLACES + 6)
+        by_items = rounds_of(items(a), items(b), shape(launch, len(a) + len(b)))
+    assert [_counts(one) for one in by_counts] == [_counts(one) for one in by_items]
+    assert not any(one.outputs or one.origins or one.a.places or one.b.places for one in by_counts)
+    assert [one.count for one in by_items] == [len(one.outputs) for one in by_items]
+
+
+def _counts(one: Round) -> tuple[int, ...]:
+    both = [(part.head, part.loaded, part.used, part.stay, part.dropped) for part in (one.a, one.b)]
+    return one.block, one.number, one.first, one.count, *both[0], *both[1]
+
+
+def test_the_textbooks_example_takes_four_rounds_a_block() -> None:
+    """Figures 12.12 and 12.13: 33,000 and 31,000 items, 16 blocks of 128 threads, tiles of 1,024."""
+    a, b = items([2 * at for at in range(33000)]), items([2 * at + 1 for at in range(31000)])
+    launches = [LaunchRequest(kernel, 128, tile_size=1024, blocks=16) for kernel in ("tiled", "circular")]  # type: ignore[arg-type]
+    tiled, ring = (rounds_of(a, b, shape(launch, 64000)) for launch in launches)
+    for rounds in (tiled, ring):
+        assert [one.count for one in rounds] == [1024, 1024, 1024, 928] * 16
+        assert sum(one.a.used for one in rounds) == 33000
+        assert sum(one.b.used for one in rounds) == 31000
+    assert sum(one.a.loaded + one.b.loaded for one in ring) == 64000
+    assert sum(one.a.loaded + one.b.loaded for one in tiled) > 1.5 * 64000
 
 
 def test_a_ring_as_the_textbook_draws_it() -> None:

@@ -211,8 +211,9 @@ ACTIONS = (
     ),
     Option(
         "rounds", "Actions", ("path",),
-        "Show the items that the kernel holds in shared memory, round by round, if it works in rounds. With -o, the "
-        "figure shows them instead of the path.", project=True,
+        "Show the items that the kernel holds in shared memory, round by round, if it works in rounds. Tiles of "
+        "more than 64 items are shown by their counts. With -o, the figure shows them instead of the path.",
+        project=True,
         brief="Show shared memory, round by round.",
     ),
     Option(
