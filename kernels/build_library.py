@@ -5,8 +5,9 @@ An installation has the command compiled, too, from launcher.cpp.
 By hand: python kernels/build_library.py [--levels x86-64-v3,x86-64-v4] [--out DIR] [--objects DIR]
 
 CXX names another compiler, whose own C++ library is then linked; CXXFLAGS are added to every call.
-GPUMERGE_BUILD_MACHINE names another machine to build for: x86_64 or aarch64. Unchanged
-units are not compiled again: an object's name holds the digest of all that goes into it.
+GPUMERGE_BUILD_MACHINE names another machine to build for: x86_64 or aarch64.
+
+Unchanged units are not compiled again: an object's name holds the digest of all that goes into it.
 
 A kernel needs no registration. It is a function `merge_NAME(Pair pair, const LaunchSpec& launch, Item* scratch)` in a
 file kernels/cpu/merge_*.hpp. The build lists these functions, and the kinds of keys, in kernels/cpu/kernels.hpp.
