@@ -13,7 +13,7 @@ import time
 
 BEGUN = time.perf_counter() - time.process_time()
 """The start of the program, by `time.perf_counter`; the interpreter's start-up counts with its processor time."""
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ROOMS: dict[str, str] = {}
 """The modules of public names, once one is used."""

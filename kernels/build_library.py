@@ -4,8 +4,10 @@ An installation has the command compiled, too, from launcher.cpp.
 
 By hand: python kernels/build_library.py [--levels x86-64-v3,x86-64-v4] [--out DIR] [--objects DIR]
 
-CXX names another compiler, whose own C++ library is then linked; CXXFLAGS are added to every call. Unchanged
-units are not compiled again: an object's name holds the digest of all that goes into it.
+CXX names another compiler, whose own C++ library is then linked; CXXFLAGS are added to every call.
+GPUMERGE_BUILD_MACHINE names another machine to build for: x86_64 or aarch64.
+
+Unchanged units are not compiled again: an object's name holds the digest of all that goes into it.
 
 A kernel needs no registration. It is a function `merge_NAME(Pair pair, const LaunchSpec& launch, Item* scratch)` in a
 file kernels/cpu/merge_*.hpp. The build lists these functions, and the kinds of keys, in kernels/cpu/kernels.hpp.
@@ -25,7 +27,6 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -46,6 +47,8 @@ _STALE = 24 * 3600.0  # seconds
 SHARED_HEADERS = ("cpu/entries.h", "equals.h", "fields.cuh")  # as in gpumerge_cli/native/library.py
 
 _LEVELS = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}
+_MACHINE = "GPUMERGE_BUILD_MACHINE"
+_MACHINES = ("x86_64", "aarch64")
 # The units that x86-64-v4 makes faster: merges of keys of 64 bits by 20 to 30 percent, as x86-64-v3 has no minimum of
 # such lanes, and their sorts by 2 to 8 percent on a Xeon. Keys with values merge by its vectors alone. Keys of 32 bits
 # merge as fast by vectors of 32 bytes. The library of x86-64-v4 takes all other units as they are compiled for
@@ -65,6 +68,7 @@ _FLAGS = (
     "-std=c++17", "-D_LIBCPP_REMOVE_TRANSITIVE_INCLUDES", "-O3", "-fPIC", "-pthread", "-ffunction-sections",
     "-fdata-sections", "-Wall", "-Wextra",
 )  # fmt: skip
+_VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "([\w./]+)"', re.MULTILINE)
 _KERNEL = re.compile(r"^inline void merge_(\w+)\(Pair \w+, const LaunchSpec& *\w*, Item\* *\w*\)", re.MULTILINE)
 # The parts of the C++ library that the units call, from the ziglang wheel's sources: all of it takes longer than all
@@ -87,16 +91,25 @@ class BuildError(Exception):
     """The library cannot be built: why, and the way out, in a line; then what the compiler said."""
 
 
+def machine() -> str:
+    """The machine that the libraries are for, as `uname -m` names it. Raises BuildError."""
+    named = os.environ.get(_MACHINE)
+    if named and named not in _MACHINES:
+        raise BuildError(f"{_MACHINE}: {named} is not a machine to build for; use {' or '.join(_MACHINES)}")
+    return named or platform.machine()
+
+
 def levels() -> tuple[str, ...]:
-    """The levels that are built on this machine, the least first."""
-    return _LEVELS.get(platform.machine(), (platform.machine(),))
+    """The levels that are built for this machine, the least first. Raises BuildError."""
+    return _LEVELS.get(machine(), (machine(),))
 
 
 def version() -> str:
     """The text that `gm_version` gives: the package's version, and a checksum of the headers that Python knows."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    stated = _VERSION.search((ROOT / "gpumerge_cli" / "__init__.py").read_text("utf-8"))
+    assert stated
     headers = b"".join((KERNELS / name).read_bytes() for name in SHARED_HEADERS)
-    return f"{project['version']}-{zlib.crc32(headers):08x}"
+    return f"{stated[1]}-{zlib.crc32(headers):08x}"
 
 
 @dataclass(frozen=True)
@@ -118,11 +131,10 @@ class Compiler:
 
     def flags(self, level: str) -> list[str]:
         """The arguments of every call for `level`, ahead of the files."""
-        machine = platform.machine()
-        march = [f"-march={level}"] if level in _LEVELS.get(machine, ()) else []
+        march = [f"-march={level}"] if level in _LEVELS.get(machine(), ()) else []
         if self.zig:
             march = [flag.replace("x86-64-", "x86_64_") for flag in march]
-            march += ["-target", f"{machine}-linux-gnu.{GLIBC}", "-fno-sanitize=undefined"]
+            march += ["-target", f"{machine()}-linux-gnu.{GLIBC}", "-fno-sanitize=undefined"]
             # Zig's own choices take a tenth of the build for what is stripped, and a register from every loop.
             march += ["-g0", "-fomit-frame-pointer"]
         return [*march, *_FLAGS, *shlex.split(os.environ.get("CXXFLAGS", ""))]
@@ -451,18 +463,22 @@ def _levels_of(text: str) -> Iterator[str]:
 
 def main() -> int:
     """The command line."""
+    try:
+        return _run()
+    except BuildError as error:
+        print(f"gpumerge: {error}", file=sys.stderr)
+        return 2
+
+
+def _run() -> int:
     parser = argparse.ArgumentParser(description="Build the CPU's library.")
     parser.add_argument("--levels", type=lambda text: list(_levels_of(text)), help=f"some of {', '.join(levels())}")
     parser.add_argument("--out", type=Path, default=LIBRARIES, metavar="DIR")
     parser.add_argument("--objects", type=Path, default=OBJECTS, metavar="DIR", help="where compiled units are kept")
     parser.add_argument("--verbose", action="store_true", help="say what is compiled")
     given = parser.parse_args()
-    try:
-        for library in build(given.levels, given.out, print if given.verbose else lambda what: None, given.objects):
-            print(library)
-    except BuildError as error:
-        print(f"gpumerge: {error}", file=sys.stderr)
-        return 2
+    for library in build(given.levels, given.out, print if given.verbose else lambda what: None, given.objects):
+        print(library)
     return 0
 
 

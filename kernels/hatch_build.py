@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from build_library import GLIBC, LIBRARIES, ROOT, BuildError, build, build_launcher
+from build_library import GLIBC, LIBRARIES, ROOT, BuildError, build, build_launcher, machine
 
 _PACKAGE = ROOT / "gpumerge_cli"
 _MODULE = '''"""The package gpumerge_cli under the name of the distribution."""
@@ -39,7 +38,7 @@ class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
         # Through ctypes any Python will do. Another compiler takes the glibc of this system.
         system = "linux" if os.environ.get("CXX") else f"manylinux_{GLIBC.replace('.', '_')}"
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{system}_{platform.machine()}"
+        build_data["tag"] = f"py3-none-{system}_{machine()}"
         build_data["artifacts"].append(f"/{LIBRARIES.relative_to(ROOT)}/*.so")
         # It runs the script gpumerge-start, which pyproject.toml names.
         build_data["shared_scripts"][str(launcher)] = "gpumerge"

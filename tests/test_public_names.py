@@ -6,6 +6,7 @@ import doctest
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -56,6 +57,20 @@ def test_examples_of_docstrings_run(name: str) -> None:
     assert runner.failures == 0
     for heading in ("Parameters\n", "Raises\n"):
         assert heading in (function.__doc__ or "")
+
+
+def test_every_function_has_an_example() -> None:
+    functions = [name for name in dir(gpumerge_cli) if isinstance(getattr(gpumerge_cli, name), FunctionType)]
+    assert {"merge", "run", "unique"} < set(functions)
+    find = doctest.DocTestFinder().find
+    assert [name for name in functions if not find(getattr(gpumerge_cli, name), name, globs={})[0].examples] == []
+
+
+@pytest.mark.parametrize("name", ["argtopk", "difference", "intersect", "run", "symmetric", "unique"])
+def test_other_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    test = doctest.DocTestFinder().find(getattr(gpumerge_cli, name), name, globs={})[0]
+    assert doctest.DocTestRunner().run(test).failed == 0
 
 
 def test_examples_of_keys_run() -> None:

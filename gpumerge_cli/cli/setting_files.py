@@ -8,7 +8,7 @@ from collections.abc import Mapping
 PREFIX = "GPUMERGE_"
 PROJECT_FILE = "gpumerge.toml"
 
-_NO_SETTINGS = (f"{PREFIX}TEST_", f"{PREFIX}CPU_LEVEL", f"{PREFIX}CCCL")
+_NO_SETTINGS = (f"{PREFIX}TEST_", f"{PREFIX}BUILD_MACHINE", f"{PREFIX}CPU_LEVEL", f"{PREFIX}CCCL")
 """Beginnings of the names of variables for the project's own tests and the CPU's library, which are not settings."""
 
 

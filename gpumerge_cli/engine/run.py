@@ -68,6 +68,16 @@ def run(
     error raised for several files only counts the wrong ones then. executor: does the work; by default this process.
     Raises UsageError, InputError, DisorderError, OutputError, DeviceError, ClusterError; the output is then as it was,
     and no temporary file is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gpumerge_cli import Destination, Job, run
+    >>> np.save("a.npy", np.array([1, 7])), np.save("b.npy", np.array([3]))
+    (None, None)
+    >>> report = run(Job(("a.npy", "b.npy"), output=Destination("merged.npy")))
+    >>> report.items, np.load("merged.npy").tolist()
+    (3, [1, 3, 7])
     """
     _check_values(job, executor)
     if job.operation.kind == "rank":

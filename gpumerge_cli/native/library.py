@@ -33,6 +33,7 @@ SHARED_HEADERS = ("cpu/entries.h", "equals.h", "fields.cuh")
 """The headers, below kernels, whose numbers and layouts Python has too."""
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _REINSTALL = "reinstall gpumerge"
+_PROCESSORS = "/proc/cpuinfo"
 _SOME_PROCESSORS = 8192  # bytes of /proc/cpuinfo; to read all of it is slow on machines with many processors
 
 
@@ -139,6 +140,10 @@ def chosen_level(folder: str | Path) -> str:
     Raises UsageError and DeviceError as `library` does.
     """
     has = processor_levels()
+    if not has and not os.path.exists(_PROCESSORS):
+        raise DeviceError(
+            f"{_PROCESSORS} is missing, which tells the instructions of this processor", way_out="mount /proc"
+        )
     forced = os.environ.get(VARIABLE, "")
     if forced:
         found = [level for level in LEVELS if forced in (level, level.rpartition("-")[2])]
@@ -164,7 +169,7 @@ def processor_levels() -> tuple[str, ...]:
     if os.uname().machine != "x86_64":
         return LEVELS
     try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        with open(_PROCESSORS, encoding="utf-8", errors="replace") as file:
             lines = file.read(_SOME_PROCESSORS).splitlines()
     except OSError as error:
         if lack_of_descriptors(error):

@@ -50,6 +50,21 @@ def test_an_unknown_level_is_told() -> None:
     assert "v9 is none of" in done.stderr
 
 
+def test_another_machine_has_its_own_library_and_target(builder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = builder.Compiler(("zig", "c++"), Path("/zig/lib"))
+    for machine, levels in {"aarch64": ("aarch64",), "x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4")}.items():
+        monkeypatch.setenv("GPUMERGE_BUILD_MACHINE", machine)
+        assert (builder.machine(), builder.levels()) == (machine, levels)
+        assert f"{machine}-linux-gnu.2.17" in compiler.flags("")
+
+
+def test_an_unknown_machine_is_told() -> None:
+    done = build(GPUMERGE_BUILD_MACHINE="ia64")
+    assert (done.returncode, done.stdout) == (2, "")
+    message = "gpumerge: GPUMERGE_BUILD_MACHINE: ia64 is not a machine to build for; use x86_64 or aarch64\n"
+    assert done.stderr == message
+
+
 def test_a_compiler_of_another_version_is_told(tmp_path: Path) -> None:
     package = tmp_path / "ziglang"
     package.mkdir()

@@ -64,6 +64,9 @@ def test_a_level_that_cannot_be_forced_is_told(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(loader, "processor_levels", lambda: ())
     with pytest.raises(DeviceError, match="x86-64-v2, the lowest level"):
         loader.chosen_level(tmp_path)
+    monkeypatch.setattr(loader, "_PROCESSORS", str(tmp_path / "cpuinfo"))
+    with pytest.raises(DeviceError, match=r"cpuinfo is missing, which tells .*; mount /proc$"):
+        loader.chosen_level(tmp_path)
 
 
 def test_a_library_that_does_not_fit_is_told_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
