@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from gpumerge_cli.cli.options.other_names import OTHER_NAMES, SHORT_NAMES
@@ -9,6 +10,9 @@ from gpumerge_cli.dataclass import dataclass
 
 _STEM = 4
 """So many first letters of two words are the same if the words are forms of one."""
+
+_STOP_WORDS = frozenset("a an and are at by do for from how i in is it its my of on or that the them to two with".split())
+"""Words that say nothing about a job."""
 
 
 @dataclass(frozen=True)
@@ -94,16 +98,26 @@ RECIPES = (
 
 
 def matching(words: Sequence[str]) -> list[Recipe]:
-    """The recipes that have all of the words, or else those that have most of them; none if they have none."""
-    wanted = [word.lower().strip("-") for word in words]
+    """The recipes that have all of the words, or else those that have most of them; none if they have none.
+
+    words: a text of several words counts as these words. Words such as "the" are not looked for.
+    """
+    wanted = [word for text in words for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _STOP_WORDS]
     found = {recipe: sum(_has(recipe, word) for word in wanted) for recipe in RECIPES}
     most = max(found.values())
     return [recipe for recipe, count in found.items() if count == most > 0]
 
 
 def _has(recipe: Recipe, word: str) -> bool:
-    known = f"{recipe.job} {recipe.words} {recipe.line}".lower().replace("-", " ").split()
-    return any(one == word or (one[:_STEM] == word[:_STEM] and one.startswith(word[:-1])) for one in known)
+    known = re.findall(r"[a-z0-9]+", f"{recipe.job} {recipe.words} {recipe.line}".lower())
+    return any(_same(one, word) for one in known)
+
+
+def _same(one: str, word: str) -> bool:
+    """Tell if two words are forms of one, as log and logs, or merge and merging; head and header are not."""
+    if one.rstrip("s") == word.rstrip("s"):
+        return True
+    return len(word) > _STEM and one[:_STEM] == word[:_STEM] and one.startswith(word[:-1])
 
 
 def recipe_lines(words: Sequence[str]) -> Iterator[str]:
