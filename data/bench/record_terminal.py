@@ -45,7 +45,9 @@ FORM = """<svg xmlns="http://www.w3.org/2000/svg" class="rich-terminal" viewBox=
 {styles}
 </style>
 <defs>
-<clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/></clipPath>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+</clipPath>
 {lines}
 </defs>
 {chrome}
@@ -104,7 +106,7 @@ def lines_of(svg: str) -> Iterator[str]:
     """The lines of text that such a picture shows."""
     rows: dict[float, str] = {}
     for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"):
-        if "clip-path" in element.keys():
+        if element.get("clip-path"):
             y, x = float(element.attrib["y"]), float(element.attrib["x"])
             text = (element.text or "").replace("\xa0", " ")
             width = float(element.attrib["textLength"]) / len(text)
