@@ -25,10 +25,10 @@ from rich.text import Text
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = 88
-"""Of the terminal and of the picture."""
+"""The width of the terminal and of the picture."""
 COMMANDS = (
     "gpumerge merge --time web.log app.log -q",
-    "gpumerge check --field city monday.csv",
+    "gpumerge check --field city tuesday.csv",
     "gpumerge generate a.i32 b.i32 --count 25M --seed 1",
     "gpumerge merge a.i32 b.i32 -o c.i32",
     "gpumerge rank --quantile 0.5,99% a.i32 b.i32",
@@ -70,7 +70,6 @@ def recorded(command: str, folder: Path) -> str:
     env = {name: value for name, value in os.environ.items() if not name.startswith("GPUMERGE_")}
     env |= {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
     env.pop("COLUMNS", None)
-    # -c alone: no profile of the user's changes what is shown.
     process = subprocess.Popen(
         ["bash", "--norc", "-c", program], cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=env
     )
@@ -97,7 +96,10 @@ def picture(shown: list[tuple[str, str]]) -> str:
             console.print()
         console.print(Text.assemble(("$ ", "green"), (command, "bold")))
         if output:
-            console.print(Text.from_ansi(output.rstrip("\n")), soft_wrap=True)
+            for line in Text.from_ansi(output.rstrip("\n")).split("\n", allow_blank=True):
+                # A terminal breaks lines at its edge, and not at blanks.
+                for part in line.divide(range(COLUMNS, len(line), COLUMNS)):
+                    console.print(part, no_wrap=True)
     svg = console.export_svg(title="gpumerge", code_format=FORM, unique_id="terminal")
     return "\n".join(line.rstrip() for line in svg.splitlines() if line.strip()) + "\n"
 
