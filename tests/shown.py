@@ -70,6 +70,11 @@ def shown_in(text: str) -> Iterator[Shown]:
                 yield Shown(re.split(r"\s+# ", command.strip())[0], None, (begin, begin))
 
 
+def rows_of(text: str) -> list[list[str]]:
+    """The cells of all tables of a document."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+
+
 def matches(shown: str, said: str) -> bool:
     """Whether the shown output equals the real output, apart from measured values."""
     pattern = ["(?:.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in _plain(shown)]

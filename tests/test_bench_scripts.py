@@ -18,7 +18,8 @@ ROOT = Path(__file__).parent.parent
 BENCH = ROOT / "data" / "bench"
 SCRIPTS = sorted(path for path in BENCH.glob("*.py") if "__main__" in path.read_text())
 """All but the modules that several of them share."""
-STARTED = [path for path in SCRIPTS if path.name not in ("draw_access.py", "draw_network.py", "sweep_sorts.py")]
+WITHOUT_HELP = ("draw_access.py", "draw_network.py", "record_terminal.py", "sweep_sorts.py")
+STARTED = [path for path in SCRIPTS if path.name not in WITHOUT_HELP]
 """Those that take --help: the others have no options, or need a GPU for their imports."""
 
 

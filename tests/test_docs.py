@@ -20,6 +20,7 @@ from gpumerge_cli.order.equals import SETS
 from gpumerge_cli.order.key_kinds import TYPED_WORDS
 from tests import needs
 from tests.shown import COLUMNS, Runner, matches, shown_in
+from tests.shown import rows_of as _rows
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "gpumerge_cli"
@@ -261,43 +262,6 @@ def test_the_kernels_readmes_commands_give_what_it_shows(
     path = "data/figures/merge-path.svg"
     drawn, kept = ([e.get("id") for e in ElementTree.parse(at / path).iter() if e.get("id")] for at in (tmp_path, ROOT))
     assert {name for name in drawn if "cut" in name} == {name for name in kept if "cut" in name} != set()
-
-
-# README's rows: the file below data/results/xeon, its case, and the commands of the columns.
-_TWO, _ALL = ("gpumerge", "GNU sort"), ("gpumerge", "GNU sort", "duckdb", "polars")
-TABLE = {
-    "merge 2 x 0.5 GB of access log lines": ("files.md", "merge 2 x 0.5 GB, access log lines, bytewise", _TWO),
-    "merge 2 x 0.5 GB of numbers, `-n`": ("files.md", "merge 2 x 0.5 GB, numbers, -n", _TWO),
-    "merge 2 x 0.5 GB of CSV, `-k2,2n -t,`": ("files.md", "merge 2 x 0.5 GB, CSV, -k2,2n -t,", _TWO),
-    "sort 20 M lines, 0.21 GB": ("sorts.md", "sort 20 M lines, bytewise", _ALL),
-    "sort 20 M lines by their numbers, `-n`": ("sorts.md", "sort 20 M lines, -n", _ALL),
-    "sort 1 GB of 100-byte records": ("files.md", "sort 1 GB of 100-byte records", _TWO),
-    "merge 1,000 pairs of 100 KB files, `-n`": (
-        "batch.md",
-        "numbers, -n",
-        ("gpumerge batch", "shell loop over sort -m"),
-    ),
-}
-
-
-def test_the_readmes_table_is_the_results() -> None:
-    text = (ROOT / "README.md").read_text()
-    shown = {cells[0]: cells[1:] for cells in _rows(text.split("## Install")[0]) if cells[0] in TABLE}
-    assert set(shown) == set(TABLE)
-    for title, (file, case, commands) in TABLE.items():
-        medians = {}
-        for cells in _rows((RESULTS / "xeon" / file).read_text()):
-            if cells[0] == case:
-                medians[cells[1]] = float(cells[2])
-        expected = [medians[command] for command in commands]
-        written = [f"{seconds:.2f}" if seconds < 10 else f"{seconds:.1f}" for seconds in expected]
-        written[expected.index(min(expected))] = f"**{written[expected.index(min(expected))]}**"
-        assert [cell for cell in shown[title] if cell] == written, title
-
-
-def _rows(text: str) -> list[list[str]]:
-    """The cells of all tables."""
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
 
 
 def test_the_manuals_gpu_figures_are_the_results() -> None:

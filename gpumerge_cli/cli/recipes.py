@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from gpumerge_cli.cli.options.other_names import OTHER_NAMES, SHORT_NAMES
 from gpumerge_cli.dataclass import dataclass
 
 _STEM = 4
-"""So many first letters of two words are the same if the words are forms of one."""
+"""So many first letters of two longer words are the same if the words are forms of one."""
+
+_STOP_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "at",
+        "by",
+        "do",
+        "for",
+        "from",
+        "how",
+        "i",
+        "in",
+        "is",
+        "it",
+        "its",
+        "my",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "them",
+        "to",
+        "two",
+        "with",
+    ]
+)
+"""Words that say nothing about a job."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +56,7 @@ class Recipe:
 
 
 RECIPES = (
+    Recipe("Merge sorted files", "gpumerge merge -n a.txt b.txt -o merged.txt", "combine lines numbers"),
     Recipe("Merge logs by time", "gpumerge merge --time web.log app.log", "date timestamp logs combine interleave"),
     Recipe(
         "Merge CSV files by a column", "gpumerge merge --field amount:n monday.csv tuesday.csv",
@@ -31,14 +64,17 @@ RECIPES = (
     ),
     Recipe(
         "Compact sorted Parquet files", "gpumerge merge --field id mon.parquet tue.parquet -o all.parquet",
-        "compaction arrow table small files cat",
+        "compaction arrow table small files cat concatenate combine",
     ),
     Recipe("Merge JSON Lines by a value", "gpumerge merge --field user.id a.jsonl b.jsonl", "ndjson nested path"),
     Recipe(
         "Sort a file larger than memory", "gpumerge sort -S 256M --field amount:n sales.csv -o sorted.csv",
-        "external big huge limit column",
+        "external big huge limit column number",
     ),
-    Recipe("Write each line once", "gpumerge dedupe names.txt", "deduplicate duplicates unique uniq distinct dedup"),
+    Recipe(
+        "Write each line once", "gpumerge dedupe names.txt",
+        "deduplicate remove duplicates unique uniq distinct dedup",
+    ),
     Recipe(
         "Keep the newest row of each key", "gpumerge merge --field id --unique=last old.csv new.csv",
         "latest last update upsert unique recent",
@@ -47,7 +83,8 @@ RECIPES = (
         "Find duplicates", "gpumerge sort --field id --only all-duplicates people.csv", "repeated double twice unique",
     ),
     Recipe(
-        "Count equal lines", "gpumerge sort --count names.txt", "uniq histogram frequency group occurrences how often",
+        "Count equal lines", "gpumerge sort --count names.txt",
+        "uniq -c histogram frequency group occurrences how often",
     ),
     Recipe("Add counts of two files", "gpumerge merge --counted mon.counts tue.counts", "sum uniq -c total frequency"),
     Recipe(
@@ -60,7 +97,8 @@ RECIPES = (
         "topk largest greatest first head most bottom smallest tail",
     ),
     Recipe(
-        "Show the newest lines of sorted logs", "gpumerge merge --time --tail 2 web.log app.log", "latest last recent",
+        "Show the newest lines of sorted logs", "gpumerge merge --time --tail 2 web.log app.log",
+        "latest last recent tail",
     ),
     Recipe(
         "Cut a range out of sorted files",
@@ -69,13 +107,16 @@ RECIPES = (
     ),
     Recipe(
         "See what changed between two exports", "gpumerge diff --field id old.csv new.csv",
-        "difference changes added removed delta",
+        "difference changes added removed delta compare files",
     ),
     Recipe(
         "Take lines away that another file has", "gpumerge difference all.txt done.txt",
         "comm except minus subtract anti missing only",
     ),
-    Recipe("Find lines that two files have", "gpumerge intersect all.txt done.txt", "comm common both intersection"),
+    Recipe(
+        "Find lines that two files have", "gpumerge intersect all.txt done.txt",
+        "comm compare common both intersection",
+    ),
     Recipe(
         "Join two CSV files", "gpumerge join --field id people.csv towns.csv", "lookup vlookup match left combine",
     ),
@@ -88,22 +129,53 @@ RECIPES = (
         "Split a merge into even files", "gpumerge merge --parts 2 all.txt done.txt -o 'part.{part}.txt'",
         "shard partition chunks cut equal",
     ),
-    Recipe("Merge many pairs of files", "gpumerge batch jobs.toml", "thousand loop xargs make script"),
+    Recipe(
+        "Merge compressed files", "gpumerge merge -n a.txt.gz b.txt.gz -o merged.txt.gz",
+        "gzip zstd bz2 xz decompress",
+    ),
+    Recipe(
+        "Merge NumPy files", "gpumerge merge a.npy b.npy -o merged.npy", "arrays int32 float64 binary raw structured",
+    ),
+    Recipe(
+        "Merge thousands of files", "gpumerge merge -n --files0-from names -o merged.txt", "many find print0 glob list",
+    ),
+    Recipe("Merge many pairs of files", "gpumerge batch jobs.toml", "loop xargs make script jobs"),
     Recipe("Shuffle lines", "gpumerge sort -R names.txt -o mixed.txt", "shuf random order mix"),
 )  # fmt: skip
 
 
 def matching(words: Sequence[str]) -> list[Recipe]:
-    """The recipes that have all of the words, or else those that have most of them; none if they have none."""
-    wanted = [word.lower().strip("-") for word in words]
-    found = {recipe: sum(_has(recipe, word) for word in wanted) for recipe in RECIPES}
-    most = max(found.values())
-    return [recipe for recipe, count in found.items() if count == most > 0]
+    """The recipes that fit the words best; none if they have none of them.
+
+    A word counts more if few recipes have it, and if it is more than a part of a command line. A text of several words
+    counts as these words. Words such as "the" do not count.
+    """
+    wanted = [word for text in words for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _STOP_WORDS]
+    scores = dict.fromkeys(RECIPES, 0.0)
+    for word in wanted:
+        weights = {
+            recipe: 2 * _has(f"{recipe.job} {recipe.words}", word) or _has(recipe.line, word) for recipe in RECIPES
+        }
+        having = sum(map(bool, weights.values()))
+        for recipe, weight in weights.items():
+            scores[recipe] += weight / max(1, having)
+    most = max(scores.values())
+    return [recipe for recipe, score in scores.items() if score == most > 0]
 
 
-def _has(recipe: Recipe, word: str) -> bool:
-    known = f"{recipe.job} {recipe.words} {recipe.line}".lower().replace("-", " ").split()
-    return any(one == word or (one[:_STEM] == word[:_STEM] and one.startswith(word[:-1])) for one in known)
+def _weight(recipe: Recipe, word: str) -> int:
+    return 2 if _has(f"{recipe.job} {recipe.words}", word) else int(_has(recipe.line, word))
+
+
+def _has(text: str, word: str) -> bool:
+    return any(_same(one, word) for one in re.findall(r"[a-z0-9]+", text.lower()))
+
+
+def _same(one: str, word: str) -> bool:
+    """Tell if two words are forms of one, as log and logs, or change and changed; head and header are not."""
+    if one.rstrip("s") == word.rstrip("s"):
+        return True
+    return len(word) > _STEM and one[:_STEM] == word[:_STEM] and one.startswith(word[:-1])
 
 
 def recipe_lines(words: Sequence[str]) -> Iterator[str]:

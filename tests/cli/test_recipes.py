@@ -51,12 +51,35 @@ def test_the_cookbook_has_no_other_jobs() -> None:
         ("changed rows", "See what changed between two exports"),
         ("lookup", "Join two CSV files"),
         ("is it sorted", "Check that files are in order"),
+        ("merge csv", "Merge CSV files by a column"),
+        ("compact parquet", "Compact sorted Parquet files"),
+        ("diff two sorted files", "See what changed between two exports"),
+        ("compare files", "Find lines that two files have"),
+        ("gzip", "Merge compressed files"),
     ],
 )
 def test_help_finds_a_job_by_its_words(words: str, job: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["help", *words.split()]) == 0
     recipe = next(recipe for recipe in RECIPES if recipe.job == job)
     assert f"{job}:\n    {recipe.line}\n" in capsys.readouterr().out
+
+
+def test_words_in_quotes_are_words() -> None:
+    assert matching(["newest row"]) == matching(["newest", "row"]) != []
+    assert [recipe.job for recipe in matching(["how do I find the median?"])] == ["Find the median and percentiles"]
+
+
+def test_words_that_say_nothing_find_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert matching(["the"]) == matching(["of", "the"]) == matching([]) == []
+    assert matching(["the", "top", "10"]) == matching(["top", "10"]) != []
+    assert invoke(["help", "the"]) == 2
+    assert capsys.readouterr().err.startswith("gpumerge: no such command 'the'")
+
+
+def test_only_whole_short_words_count() -> None:
+    """The word head is not a form of header, but log is one of logs."""
+    assert [recipe.job for recipe in matching(["head"])] == ["Find the top 10"]
+    assert "Merge logs by time" in [recipe.job for recipe in matching(["log"])]
 
 
 @pytest.mark.parametrize("name", [*OTHER_NAMES, *SHORT_NAMES])

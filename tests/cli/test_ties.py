@@ -101,7 +101,9 @@ def gnu(*words: str) -> bytes:
 def test_the_recipe_for_logs_holds_at_the_end_of_a_month_and_of_a_year() -> None:
     """The command that the README shows, on logs whose days, months and years do not sort as bytes."""
     (recipe,) = re.findall(
-        r"^gpumerge (merge --time web1\.log web2\.log .* -o all\.log) ", (ROOT / "README.md").read_text(), re.M
+        r"^gpumerge (merge --time data/samples/web\.log data/samples/app\.log -o all\.log) ",
+        (ROOT / "README.md").read_text(),
+        re.M,
     )
     times = [
         "30/Sep/2024:23:59:58", "30/Sep/2024:23:59:59", "01/Oct/2024:00:00:01", "09/Oct/2024:10:00:00",
@@ -109,10 +111,9 @@ def test_the_recipe_for_logs_holds_at_the_end_of_a_month_and_of_a_year() -> None
         "01/Jan/2026:00:00:00",
     ]  # fmt: skip
     lines = [f'10.0.0.{len(times) - at} - - [{time} +0000] "GET /{at}"\n' for at, time in enumerate(times)]
-    Path("web1.log").write_text("".join([*lines[::2], lines[-1].replace("GET", "PUT")]))
-    Path("web2.log").write_text("".join(lines[1::2]))
-    Path("app.log").touch()
-    Path("syslog").touch()
+    Path("data/samples").mkdir(parents=True)
+    Path("data/samples/web.log").write_text("".join([*lines[::2], lines[-1].replace("GET", "PUT")]))
+    Path("data/samples/app.log").write_text("".join(lines[1::2]))
     assert invoke([*shlex.split(recipe), "-q"]) == 0
     assert Path("all.log").read_text() == "".join([*lines, lines[-1].replace("GET", "PUT")])
 
