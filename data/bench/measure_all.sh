@@ -55,7 +55,7 @@ profile() {
 compare_sorts() {
   "$python" -m gpumerge_cli generate "$scratch/keys.u32" --count 2^28 --shuffled --seed 1
   "$python" -m gpumerge_cli sort --compare --backend=gpu "$scratch/keys.u32" --report="$out/compare-sorts.json" \
-    > "$out/compare-sorts.txt"
+    2> "$out/compare-sorts.txt"  # reports go to standard error
   "$python" "$here/measured_on.py" "$out/compare-sorts.json"
   rm -f "$scratch/keys.u32"
 }
