@@ -17,6 +17,7 @@ from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of, code
 from gpumerge_cli.formats.tables.dictionaries import too_long, with_dictionaries
 from gpumerge_cli.formats.tables.growing_dictionary import GrowingDictionary
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.nested_dictionaries import Path, can_change, changed, has_dictionary_inside
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Stored, Table, TableWriter, arrow_errors, with_valid_names
 
@@ -164,7 +165,8 @@ class ArrowWriter(TableWriter):
         make = pa.ipc.new_stream if stream else pa.ipc.new_file
         self._writer = make(self._out, schema, options=options)
         self._schema = schema
-        self._dictionaries: dict[int, GrowingDictionary] = {}
+        self._dictionaries: dict[Path, GrowingDictionary] = {}
+        """By the number of a column, and the path to a dictionary inside it."""
         self.head = self._new()
 
     def encoded(self, rows: Any) -> Any:
@@ -194,21 +196,21 @@ class ArrowWriter(TableWriter):
         return self._new()
 
     def _extended(self, number: int, column: Any) -> Any:
-        """A column whose dictionary extends that of the groups ahead, as a file demands."""
-        if not pa.types.is_dictionary(column.type):
+        """A column whose dictionaries extend those of the groups ahead, as a file demands."""
+        type = column.type
+        if not (pa.types.is_dictionary(type) or has_dictionary_inside(type)) or not can_change(type):
             return column
-        made = []
-        for chunk in column.chunks:
-            if number not in self._dictionaries:
-                self._dictionaries[number] = GrowingDictionary(chunk.dictionary.slice(0, 0))
-            known = self._dictionaries[number]
-            places = known.places_of(chunk.dictionary)
+
+        def extended(path: Path, array: Any) -> Any:
+            known = self._dictionaries.setdefault((number, *path), GrowingDictionary(array.dictionary.slice(0, 0)))
+            places = known.places_of(array.dictionary)
             try:
-                indices = places.take(chunk.indices).cast(column.type.index_type)
+                indices = places.take(array.indices).cast(array.type.index_type)
             except pa.ArrowInvalid:
-                raise too_long(self._schema.field(number).name, column.type) from None
-            made.append(pa.DictionaryArray.from_arrays(indices, known.values, ordered=column.type.ordered))
-        return pa.chunked_array(made, column.type)
+                raise too_long(self._schema.field(number).name, array.type) from None
+            return pa.DictionaryArray.from_arrays(indices, known.values, ordered=array.type.ordered)
+
+        return pa.chunked_array([changed(chunk, extended) for chunk in column.chunks], type)
 
     def _new(self) -> bytes:
         data = self._out.getvalue()
@@ -225,16 +227,8 @@ def _has_nulls(batch: Any, path: Sequence[str]) -> bool:
 
 
 def _check_dictionaries(schema: pa.Schema) -> None:
-    """Raise OutputError for dictionaries inside other types, which a file cannot have extended."""
-
-    def holds(type: Any) -> bool:
-        if isinstance(type, pa.BaseExtensionType):
-            return holds(type.storage_type)
-        if pa.types.is_dictionary(type):
-            return True
-        return any(holds(type.field(number).type) for number in range(type.num_fields))
-
+    """Raise OutputError for dictionaries that a file cannot have extended."""
     for field in schema:
-        if holds(field.type) and not pa.types.is_dictionary(field.type):
-            what = f"the column {field.name} has a dictionary inside another type"
+        if not can_change(field.type):
+            what = f"the column {field.name} has a dictionary inside a union, runs or another dictionary"
             raise OutputError(what, way_out="write a stream, .arrows, or Parquet")

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.tables.nested_dictionaries import can_change, changed, has_dictionary_inside
 from gpumerge_cli.formats.tables.taking import values_at
 
 _LARGE = 1 << 18
@@ -32,6 +33,8 @@ def table_of(batches: Sequence[Any], schema: pa.Schema) -> Any:
             chunks = [_plain(chunk) for chunk in chunks]
         elif pa.types.is_dictionary(chunks[0].type) and len({_address(chunk.dictionary) for chunk in chunks}) > 1:
             chunks = [_with_null_indices(without_unused(chunk)) for chunk in chunks]
+        elif len(chunks) > 1 and has_dictionary_inside(chunks[0].type) and can_change(chunks[0].type):
+            chunks = [changed(chunk, lambda _, inside: _with_null_indices(inside)) for chunk in chunks]
         columns.append(pa.chunked_array(chunks))
     return _table([_unified(*pair) for pair in zip(columns, schema, strict=True)], schema, batches)
 

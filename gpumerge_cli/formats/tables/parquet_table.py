@@ -17,6 +17,7 @@ from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, with_known_dictionaries
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.nested_dictionaries import has_dictionary_inside
 from gpumerge_cli.formats.tables.parquet_annotations import intervals
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
@@ -116,15 +117,24 @@ class ParquetTable(Table):
                 pre_buffer=False,
                 read_dictionary=[one for one in self._dictionaries if columns is None or one in columns],
             )
-            groups = range(group, len(self.group_rows))
             pace = Pace(self._sizes, columns, group, rows, nbytes)
             known: dict[int, Any] = {}
-            for batch in reader.iter_batches(pace.rows, row_groups=groups, columns=columns, use_threads=True):
-                batch = with_known_dictionaries(batch, known)
-                yield batch
-                if pace.varies:
-                    pace.took(batch.num_rows, bytes_in_memory(batch))
-                    reader.reader.set_batch_size(pace.rows)
+            for groups in self._read_at_once(columns, group):
+                for batch in reader.iter_batches(pace.rows, row_groups=groups, columns=columns, use_threads=True):
+                    batch = with_known_dictionaries(batch, known)
+                    yield batch
+                    if pace.varies:
+                        pace.took(batch.num_rows, bytes_in_memory(batch))
+                        reader.reader.set_batch_size(pace.rows)
+
+    def _read_at_once(self, columns: Sequence[str] | None, group: int) -> Iterator[Sequence[int]]:
+        """The groups from one on, in parts: pyarrow makes no batch of two dictionaries inside another type."""
+        groups = range(group, len(self.group_rows))
+        types = (one.type for one in self.schema if columns is None or one.name in columns)
+        if any(map(has_dictionary_inside, types)):
+            yield from ([number] for number in groups)
+        else:
+            yield groups
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
