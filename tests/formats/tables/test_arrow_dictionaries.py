@@ -37,3 +37,18 @@ def test_dictionaries(values: str, suffix: str, tmp_path: Path) -> None:
     assert found.schema.equals(table.schema)
     assert found.to_pylist() == table.to_pylist()
     assert len(found.column("of").chunk(0).dictionary) == 2
+
+
+def test_dictionaries_of_half_floats_become_one(tmp_path: Path) -> None:
+    """pyarrow 26 unifies them as integers: 1.5 becomes 15872."""
+    names = []
+    for number in range(2):
+        values = pa.array([1.5 + number, None], pa.float16())
+        table = pa.table({"key": [number, number + 2], "of": pa.DictionaryArray.from_arrays([0, 1], values)})
+        names.append(str(tmp_path / f"{number}.arrow"))
+        with pa.ipc.new_file(names[-1], table.schema) as made:
+            made.write_table(table)
+    out = str(tmp_path / "out.arrow")
+    for command in ("merge -q", "sort"):
+        assert invoke([*command.split(), "--field", "key", *names, "-o", out]) == 0
+        assert pa.ipc.open_file(out).read_all()["of"].to_pylist() == [1.5, 2.5, None, None]
