@@ -14,6 +14,7 @@ import pyarrow as pa
 from gpumerge_cli.errors import InputError, OutputError
 from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of, codec_to_write
+from gpumerge_cli.formats.tables.common_types import zeros_of
 from gpumerge_cli.formats.tables.dictionaries import too_long, with_dictionaries
 from gpumerge_cli.formats.tables.growing_dictionary import GrowingDictionary
 from gpumerge_cli.formats.tables.input_file import opened
@@ -202,7 +203,11 @@ class ArrowWriter(TableWriter):
             return column
 
         def extended(path: Path, array: Any) -> Any:
-            known = self._dictionaries.setdefault((number, *path), GrowingDictionary(array.dictionary.slice(0, 0)))
+            if (number, *path) not in self._dictionaries:
+                self._dictionaries[number, *path] = GrowingDictionary(array.dictionary.slice(0, 0))
+                if not len(array.dictionary):  # Arrow extends none that is empty
+                    self._dictionaries[number, *path].places_of(zeros_of(array.dictionary.type, 1))
+            known = self._dictionaries[number, *path]
             places = known.places_of(array.dictionary)
             try:
                 indices = places.take(array.indices).cast(array.type.index_type)

@@ -13,6 +13,8 @@ from tests.needs import library
 pa = library("pyarrow")
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402 - behind the check that pyarrow is there
+from gpumerge_cli.formats.tables.arrow_table import ArrowWriter  # noqa: E402
+from gpumerge_cli.formats.tables.settings import TableSettings  # noqa: E402
 
 VALUES = {
     "texts": pa.array(["a", "b"]),
@@ -52,3 +54,18 @@ def test_dictionaries_of_half_floats_become_one(tmp_path: Path) -> None:
     for command in ("merge -q", "sort"):
         assert invoke([*command.split(), "--field", "key", *names, "-o", out]) == 0
         assert pa.ipc.open_file(out).read_all()["of"].to_pylist() == [1.5, 2.5, None, None]
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_a_first_group_of_nulls(values: str) -> None:
+    """Arrow extends no dictionary without values."""
+    some = VALUES[values]
+    groups = [pa.DictionaryArray.from_arrays(pa.array([None], pa.int8()), some[:0]), *(
+        pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), some[at : at + 1]) for at in range(2)
+    )]  # fmt: skip
+    tables = [pa.table({"of": group, "in": pa.StructArray.from_arrays([group], ["d"])}) for group in groups]
+    writer = ArrowWriter(tables[0].schema, TableSettings(), stream=False)
+    data = writer.head + b"".join(writer.appended(writer.encoded(table), 0) for table in tables) + writer.end(0)
+    found = pa.ipc.open_file(data).read_all()
+    found.validate(full=True)
+    assert found.to_pylist() == [row for table in tables for row in table.to_pylist()]
