@@ -18,7 +18,7 @@ from gpumerge_cli.formats.tables.common_types import zeros_of
 from gpumerge_cli.formats.tables.dictionaries import too_long, with_dictionaries
 from gpumerge_cli.formats.tables.growing_dictionary import GrowingDictionary
 from gpumerge_cli.formats.tables.input_file import opened
-from gpumerge_cli.formats.tables.nested_dictionaries import Path, can_change, changed, has_dictionary_inside
+from gpumerge_cli.formats.tables.nested_dictionaries import FieldNumbers, can_change, changed, has_dictionary_inside
 from gpumerge_cli.formats.tables.settings import TableSettings
 from gpumerge_cli.formats.tables.table import Stored, Table, TableWriter, arrow_errors, with_valid_names
 
@@ -166,7 +166,7 @@ class ArrowWriter(TableWriter):
         make = pa.ipc.new_stream if stream else pa.ipc.new_file
         self._writer = make(self._out, schema, options=options)
         self._schema = schema
-        self._dictionaries: dict[Path, GrowingDictionary] = {}
+        self._dictionaries: dict[FieldNumbers, GrowingDictionary] = {}
         """By the number of a column, and the path to a dictionary inside it."""
         self.head = self._new()
 
@@ -202,7 +202,7 @@ class ArrowWriter(TableWriter):
         if not (pa.types.is_dictionary(type) or has_dictionary_inside(type)) or not can_change(type):
             return column
 
-        def extended(path: Path, array: Any) -> Any:
+        def extended(path: FieldNumbers, array: Any) -> Any:
             if (number, *path) not in self._dictionaries:
                 self._dictionaries[number, *path] = GrowingDictionary(array.dictionary.slice(0, 0))
                 if not len(array.dictionary):  # Arrow extends none that is empty

@@ -94,12 +94,14 @@ def as_type(array: Any, type: pa.DataType) -> Any:
     values = type.value_type if is_dictionary else type
     if pa.types.is_dictionary(array.type) and values not in (pa.string_view(), pa.binary_view()):
         index = type.index_type if is_dictionary else array.type.index_type
-        return pa.DictionaryArray.from_arrays(array.indices.cast(index), array.dictionary.cast(values))
+        ordered = is_dictionary and type.ordered
+        return pa.DictionaryArray.from_arrays(array.indices.cast(index), array.dictionary.cast(values), ordered=ordered)
     array = plain_values(array) if pa.types.is_dictionary(array.type) else array
     if not is_dictionary:
         return array.cast(type)
     encoded = array.cast(values).dictionary_encode()
-    return pa.DictionaryArray.from_arrays(encoded.indices.cast(type.index_type), encoded.dictionary)
+    indices = encoded.indices.cast(type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, encoded.dictionary, ordered=type.ordered)
 
 
 def nulls_of(type: pa.DataType, count: int) -> Any:

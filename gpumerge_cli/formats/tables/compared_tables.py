@@ -44,7 +44,7 @@ def compared_tables(
 
     progress: see Format.prepared. Raises UsageError, and InputError if the columns of the tables differ.
     """
-    tables = alike([source.table for source in opened], layout.items.schema, widens=True)
+    tables = alike([source.table for source in opened], layout.items.schema, widens=True, counts=True)
     for source, table in zip(opened, tables, strict=True):
         source.table = table
         check_rows(table.name, table.rows)

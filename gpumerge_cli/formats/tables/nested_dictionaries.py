@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-Path = tuple[int, ...]
+FieldNumbers = tuple[int, ...]
 """The numbers of the fields that lead from a column to a dictionary inside it."""
 
 
@@ -25,7 +25,7 @@ def can_change(type: pa.DataType) -> bool:
     return all(map(can_change, _inner(type)))
 
 
-def changed(array: Any, change: Callable[[Path, Any], Any], path: Path = ()) -> Any:
+def changed(array: Any, change: Callable[[FieldNumbers, Any], Any], path: FieldNumbers = ()) -> Any:
     """An Array with other dictionaries inside it, or itself. Its type must be one that `can_change`.
 
     change: takes the path and the array of each dictionary, and returns an array of as many values of the same type.

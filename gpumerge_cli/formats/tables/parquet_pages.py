@@ -41,14 +41,28 @@ def page_bytes(read: Read | None, chunk: ChunkFacts) -> int:
 
 def mean_of_dictionary(read: Read, chunk: ChunkFacts) -> float | None:
     """The mean bytes of the texts in the dictionary of a column; None if they are unknown."""
+    found = _dictionary(read, chunk)
+    if found is None:
+        return None
+    size, count = found
+    return max(0.0, size / count - _LENGTH) if count > 0 else 0.0
+
+
+def values_of_dictionary(read: Read, chunk: ChunkFacts) -> int | None:
+    """The number of values in the dictionary of a column; None if it is unknown."""
+    found = _dictionary(read, chunk)
+    return None if found is None else max(0, found[1])
+
+
+def _dictionary(read: Read, chunk: ChunkFacts) -> tuple[int, int] | None:
+    """(the bytes, the number of values) of the dictionary of a column; None if they are unknown."""
     try:
         kind, size, _, _, page = _header_at(read, chunk, 0)
         if kind != _DICTIONARY or _OF_DICTIONARY not in page:
             return None
-        count = number_in(value_in(page, _OF_DICTIONARY, STRUCT), 1)
+        return size, number_in(value_in(page, _OF_DICTIONARY, STRUCT), 1)
     except (DamagedError, InputError):
         return None
-    return max(0.0, size / count - _LENGTH) if count > 0 else 0.0
 
 
 def _page_at(read: Read, chunk: ChunkFacts, at: int) -> tuple[int, int, int, int]:

@@ -24,7 +24,7 @@ from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_dictionaries import large_dictionaries, plainly_typed
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
-from gpumerge_cli.formats.tables.parquet_pages import mean_of_dictionary, page_bytes
+from gpumerge_cli.formats.tables.parquet_pages import mean_of_dictionary, page_bytes, values_of_dictionary
 from gpumerge_cli.formats.tables.parquet_sizes import Pace, RowBytes, leaves_of
 from gpumerge_cli.formats.tables.table import Stored, StoredColumn, Table, arrow_errors, with_valid_names
 
@@ -140,6 +140,20 @@ class ParquetTable(Table):
         """See Table."""
         leaf = self._leaf(path)
         return leaf is None or any(self._chunks(group, leaf).nulls != 0 for group in range(len(self._groups)))
+
+    def most_values(self, name: str) -> int | None:
+        """See Table. The values in the dictionaries of all groups."""
+        leaf = self._leaf([name])
+        if leaf is None:
+            return None
+        found = 0
+        for group in self._with_rows:
+            chunk = self._chunks(group, leaf)
+            count = values_of_dictionary(self.read, chunk) if chunk.dictionary_pages == 1.0 else None
+            if count is None:
+                return None
+            found += count
+        return found
 
     def has_order(self, path: Sequence[str]) -> bool:
         """See Table. An interval is months, days and milliseconds."""

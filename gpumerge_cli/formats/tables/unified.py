@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.formats.tables.growing_dictionary import GrowingDictionary
-from gpumerge_cli.formats.tables.nested_dictionaries import Path, can_change, changed, has_dictionary_inside
+from gpumerge_cli.formats.tables.nested_dictionaries import FieldNumbers, can_change, changed, has_dictionary_inside
 from gpumerge_cli.formats.tables.taking import values_at
 
 _INDICES = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
@@ -95,10 +95,10 @@ def address(dictionary: Any) -> int:
 
 def _unified_by_values(column: Any) -> Any:
     """See unified."""
-    known: dict[Path, GrowingDictionary] = {}
+    known: dict[FieldNumbers, GrowingDictionary] = {}
     found = []
 
-    def note(path: Path, array: Any) -> Any:
+    def note(path: FieldNumbers, array: Any) -> Any:
         growing = known.setdefault(path, GrowingDictionary(array.dictionary.slice(0, 0)))
         found.append(growing.places_of(array.dictionary))
         return array
@@ -107,7 +107,7 @@ def _unified_by_values(column: Any) -> Any:
         changed(chunk, note)
     places = iter(found)
 
-    def made(path: Path, array: Any) -> Any:
+    def made(path: FieldNumbers, array: Any) -> Any:
         indices = next(places).take(array.indices).cast(array.type.index_type)
         return pa.DictionaryArray.from_arrays(indices, known[path].values, ordered=array.type.ordered)
 
