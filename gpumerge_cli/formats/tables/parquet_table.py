@@ -24,7 +24,12 @@ from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_dictionaries import large_dictionaries, plainly_typed
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
-from gpumerge_cli.formats.tables.parquet_pages import mean_of_dictionary, page_bytes, values_of_dictionary
+from gpumerge_cli.formats.tables.parquet_pages import (
+    digest_of_dictionary,
+    mean_of_dictionary,
+    page_bytes,
+    values_of_dictionary,
+)
 from gpumerge_cli.formats.tables.parquet_sizes import Pace, RowBytes, leaves_of
 from gpumerge_cli.formats.tables.table import Stored, StoredColumn, Table, arrow_errors, with_valid_names
 
@@ -309,7 +314,12 @@ class ParquetTable(Table):
             leaf = self._leaf([field.name])
             if leaf is not None and pa.types.is_dictionary(field.type) and not field.type.ordered:
                 found[field.name] = [self._chunks(group, leaf) for group in range(len(self._groups))]
-        return frozenset(large_dictionaries(found))
+        return frozenset(large_dictionaries(found, self._digest))
+
+    def _digest(self, chunk: ChunkFacts) -> bytes | None:
+        if not self._file.extent(0, self._file.size):  # reading from stores takes long
+            return None
+        return digest_of_dictionary(self.read, chunk)
 
     def with_plain(self, columns: Collection[str]) -> ParquetTable:
         """See Table."""
