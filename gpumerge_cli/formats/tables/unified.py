@@ -1,6 +1,7 @@
 """One dictionary for all chunks of a column, also inside structs and lists. No value changes.
 
-Arrow unifies most dictionaries. It refuses those that hold nulls, lists or structs, and reads half floats as integers.
+Arrow unifies most dictionaries. It refuses those that hold nulls, lists or structs, reads half floats as integers, and
+reads memory outside of its arrays if the index of a null is no index of the dictionary.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def unified(column: Any) -> Any:
         if _has_half_floats(type):
             raise pa.ArrowNotImplementedError(f"the dictionaries of {type} do not become one")
         return column.unify_dictionaries()
-    chunks = [changed(chunk, lambda _, one: with_null_indices(one)) for chunk in column.chunks]
+    chunks = [changed(chunk, lambda _, one: _with_valid_indices(with_null_indices(one))) for chunk in column.chunks]
     column = pa.chunked_array(chunks, type)
     if not _has_half_floats(type):
         try:
@@ -86,6 +87,15 @@ def with_null_indices(column: Any) -> Any:
     indices = places.take(column.indices).cast(column.type.index_type)
     values = values_at(dictionary, pa.array(np.flatnonzero(is_value)))
     return pa.DictionaryArray.from_arrays(indices, values, ordered=column.type.ordered)
+
+
+def _with_valid_indices(array: Any) -> Any:
+    """A DictionaryArray whose nulls have the index 0: Arrow's unification also reads what their indices refer to."""
+    if not array.indices.null_count:
+        return array
+    mask = array.indices.is_null().to_numpy(zero_copy_only=False)
+    indices = pa.array(array.indices.fill_null(0).to_numpy(), array.type.index_type, mask=mask)
+    return pa.DictionaryArray.from_arrays(indices, array.dictionary, ordered=array.type.ordered)
 
 
 def address(dictionary: Any) -> int:
