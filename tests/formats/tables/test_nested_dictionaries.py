@@ -16,7 +16,15 @@ pa = library("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402 - behind the check that pyarrow is there
 
 from gpumerge_cli.cli.app import invoke  # noqa: E402
-from gpumerge_cli.formats.tables.nested_dictionaries import can_change, changed, has_dictionary_inside  # noqa: E402
+from gpumerge_cli.formats.tables.arrow_writers import arrow_writer  # noqa: E402
+from gpumerge_cli.formats.tables.nested_dictionaries import (  # noqa: E402
+    can_change,
+    changed,
+    has_dictionary_inside,
+    indices_of,
+    with_indices,
+)
+from gpumerge_cli.formats.tables.settings import TableSettings  # noqa: E402
 from tests.formats.tables.random_tables import read  # noqa: E402
 
 CODES = pa.dictionary(pa.int16(), pa.string())
@@ -188,3 +196,25 @@ def test_changed_keeps_the_values(kind: str) -> None:
         made.validate(full=True)
         assert made.type == part.type
         assert made.to_pylist() == part.to_pylist()
+        plain = indices_of(part)
+        plain.validate(full=True)
+        assert plain.type == with_indices(part.type)
+        assert not has_dictionary_inside(plain.type)
+        assert len(plain) == len(part)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("kind", CHANGED)
+def test_all_kinds_are_written(kind: str, *, stream: bool) -> None:
+    parts = [CHANGED[kind](pa.array([f"{group}a", "b", None, f"{group}a", "c", "d"]).dictionary_encode())
+             for group in range(3)]  # fmt: skip
+    tables = [pa.table({"c": part}) for part in parts]
+    writer = arrow_writer(tables[0].schema, TableSettings(), stream=stream)
+    data = writer.head
+    for table in tables:
+        data += writer.appended(writer.encoded(table), len(data))
+    data += writer.end(len(data))
+    found = (pa.ipc.open_stream if stream else pa.ipc.open_file)(data).read_all()
+    found.validate(full=True)
+    assert found.schema == tables[0].schema
+    assert found["c"].to_pylist() == [row for part in parts for row in part.to_pylist()]
