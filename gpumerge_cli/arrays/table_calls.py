@@ -116,11 +116,13 @@ class _Keyed:
             raise UsageError(what, way_out="pip install 'gpumerge[tables]'") from None
         # Only here: these modules need pyarrow.
         from gpumerge_cli.arrays.table_keys import TableKeys, columns_named, named
-        from gpumerge_cli.arrays.table_kinds import check_alike, key_tables, table_kind_of
+        from gpumerge_cli.arrays.table_kinds import check_alike, errors_of, key_tables, table_kind_of
 
         self._threads = threads
         self._kind, self._tables = table_kind_of(tables)
         check_alike(self._kind, self._tables)
+        with errors_of(self._tables[0]):
+            self._tables = [*self._kind.brought(self._tables)]
         read, schema = key_tables(self._kind, self._tables, [text for text, _ in named(by)])
         self._keys: TableKeys = TableKeys.of(read, columns_named(schema, by, nulls), threads)
 

@@ -15,6 +15,7 @@ from gpumerge_cli.arrays.merged_positions import RowPositions
 from gpumerge_cli.arrays.taken_rows import taken_column
 from gpumerge_cli.errors import GpumergeError, UsageError
 from gpumerge_cli.formats.tables.table import with_valid_names
+from gpumerge_cli.formats.tables.unified import unified, unified_widely
 
 _WAY_OUT = "give tables of pyarrow, polars or pandas"
 _BEHIND_NAME = ("", ".", ":", ",")
@@ -26,6 +27,14 @@ class TableKind(ABC):
     @abstractmethod
     def columns(self, table: Any) -> list[tuple[Any, Any]]:
         """(the name, the type) of each column."""
+
+    def are_alike(self, type: Any, first: Any) -> bool:
+        """Whether a column of a type can follow one of the type `first`."""
+        return bool(type == first)
+
+    def brought(self, tables: Sequence[Any]) -> Sequence[Any]:
+        """Tables that are alike, as `keys` and `gathered` take them."""
+        return tables
 
     @abstractmethod
     def keys(self, table: Any, names: Sequence[str]) -> pa.Table:
@@ -45,16 +54,30 @@ class ArrowTables(TableKind):
         except ValueError as error:
             raise UsageError(str(error), way_out="rename the columns, with rename_columns") from None
 
+    def are_alike(self, type: Any, first: Any) -> bool:
+        """See TableKind. Dictionaries may have indices of other types."""
+        if not pa.types.is_dictionary(type) or not pa.types.is_dictionary(first):
+            return bool(type == first)
+        return bool(type.value_type == first.value_type and type.ordered == first.ordered)
+
     def keys(self, table: Any, names: Sequence[str]) -> pa.Table:
         return table.select(names)
 
     def gathered(self, tables: Sequence[Any], positions: RowPositions) -> Any:
         schema = tables[0].schema
-        whole = pa.concat_tables([table.cast(schema) if table.schema != schema else table for table in tables])
-        taken = [taken_column(column, pa.array(positions)) for column in whole.unify_dictionaries().columns]
-        if not taken:
-            return whole
-        return pa.Table.from_arrays(taken, schema=schema)
+        if not len(schema):
+            return pa.concat_tables(tables)
+        columns = []
+        for number, field in enumerate(schema):
+            parts = [table.column(number) for table in tables]
+            if pa.types.is_dictionary(field.type):
+                whole = unified_widely(parts)
+            else:
+                chunks = [chunk for part in parts for chunk in part.chunks]
+                whole = unified(pa.chunked_array(chunks, field.type))
+            columns.append(taken_column(whole, pa.array(positions)))
+        fields = [field.with_type(column.type) for field, column in zip(schema, columns, strict=True)]
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields, schema.metadata))
 
 
 class ArrowBatches(ArrowTables):
@@ -96,6 +119,17 @@ class PandasFrames(TableKind):
     def columns(self, table: Any) -> list[tuple[Any, Any]]:
         return [*zip(table.columns, table.dtypes, strict=True)]
 
+    def are_alike(self, type: Any, first: Any) -> bool:
+        """See TableKind. Categories without an order may be others of their type."""
+        if not _has_categories(type) or not _has_categories(first) or type.ordered or first.ordered:
+            return bool(type == first)
+        own, usual = type.categories, first.categories
+        return not len(own) or not len(usual) or bool(own.dtype == usual.dtype)
+
+    def brought(self, tables: Sequence[Any]) -> Sequence[Any]:
+        """See TableKind. Categories are those of all tables: pandas concatenates others as objects."""
+        return _with_all_categories(tables)
+
     def keys(self, table: Any, names: Sequence[str]) -> pa.Table:
         return pa.Table.from_pandas(table[list(names)], preserve_index=False)
 
@@ -135,8 +169,13 @@ def check_alike(kind: TableKind, tables: Sequence[Any]) -> None:
             if name != usual:
                 what = f"table {number} has the column {name!r} where table 0 has {usual!r}"
                 raise UsageError(what, way_out="give all tables the same columns in one order")
-            if type != usual_type:
-                what = f"the column {name!r} of table {number} is {type}, and that of table 0 {usual_type}"
+            if not kind.are_alike(type, usual_type):
+                if _has_categories(type) and _has_categories(usual_type) and (type.ordered or usual_type.ordered):
+                    what = f"the ordered categories of the column {name!r} of table {number} are not those of table 0"
+                    raise UsageError(what, way_out="give all of them the same ones")
+                what = (
+                    f"the column {name!r} of table {number} is {_shown(type)}, and that of table 0 {_shown(usual_type)}"
+                )
                 raise UsageError(what, way_out="cast one of them")
 
 
@@ -172,6 +211,29 @@ def errors_of(table: Any) -> Iterator[None]:
         detail = lines[0].rstrip(".") if lines else type(error).__name__
         what = f"{name_of(table)}: {detail}"
         raise UsageError(what, way_out="cast the column, or leave it out") from error
+
+
+def _has_categories(type: Any) -> bool:
+    """Whether the type of a column of pandas is that of categories."""
+    return hasattr(type, "categories") and hasattr(type, "ordered")
+
+
+def _shown(type: Any) -> str:
+    return f"{type} of {type.categories.dtype}" if _has_categories(type) else str(type)
+
+
+def _with_all_categories(frames: Sequence[Any]) -> list[Any]:
+    """Frames of pandas whose categories are those of all."""
+    made = [frame.copy(deep=False) for frame in frames]
+    for number, type in enumerate(frames[0].dtypes):
+        types = [frame.dtypes.iloc[number] for frame in frames]
+        if not _has_categories(type) or all(one == type for one in types):
+            continue
+        known = [one.categories for one in types if len(one.categories)] or [type.categories]
+        categories = known[0].append(known[1:]).unique()
+        for frame in made:
+            frame.isetitem(number, frame.iloc[:, number].cat.set_categories(categories))
+    return made
 
 
 def _may_name(text: str, name: str) -> bool:

@@ -116,7 +116,8 @@ class RowFormat(Format):
 
             return compared_tables(opened, layout, layout.purpose.diff, progress)
         first = opened[0].table
-        tables = alike([source.table for source in opened], layout.items.schema)
+        counts = not layout.purpose.only_checks
+        tables = alike([source.table for source in opened], layout.items.schema, counts=counts)
         for source, table in zip(opened, tables, strict=True):
             source.table = table
             check_rows(table.name, table.rows)

@@ -31,9 +31,9 @@ class Arrow(RowFormat):
 
     def writer(self, schema: Any, settings: TableSettings) -> TableWriter:
         """See RowFormat."""
-        from gpumerge_cli.formats.tables.arrow_table import ArrowWriter
+        from gpumerge_cli.formats.tables.arrow_writers import arrow_writer
 
-        return ArrowWriter(schema, settings, stream=self.is_stream)
+        return arrow_writer(schema, settings, stream=self.is_stream)
 
 
 register_format(Arrow())

@@ -17,6 +17,7 @@ from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.schema import Schema, common_columns
 from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.common_types import are_stored_alike, as_type, common_field, nulls_of
+from gpumerge_cli.formats.tables.index_widths import with_wide_indices
 from gpumerge_cli.formats.tables.table import Stored, Table, reading
 from gpumerge_cli.units import in_short
 
@@ -25,22 +26,25 @@ _OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
 """The columns as Spark reads them, whatever others there are."""
 
 
-def alike(tables: Sequence[Table], schema: Schema = "same", *, widens: bool = False) -> list[Table]:
+def alike(
+    tables: Sequence[Table], schema: Schema = "same", *, widens: bool = False, counts: bool = False
+) -> list[Table]:
     """The tables with the columns of the first one, or those that a schema says, nullable where any is.
 
-    widens: numbers may get wider types where files differ, as they do by a schema. Raises InputError if others differ.
+    widens: numbers may get wider types where files differ, as they do by a schema. counts: dictionaries get indices
+    that count the values of all files, for which their columns may be read. Raises InputError if others differ.
     """
     plain = frozenset().union(*(table.plain_columns for table in tables))
     if plain:
         tables = [table.with_plain(plain & _dictionaries(table.schema)) for table in tables]
     if schema != "same":
-        return _by_names(tables, schema)
+        return _by_names(tables, schema, counts=counts)
     first = tables[0]
     common = first.schema
     for other in tables:
         if not other.schema.equals(common):
             common = _common_schema(common, other, first, widens=widens)
-    common = _with_fields(first.schema, list(common))
+    common = _with_fields(first.schema, list(with_wide_indices(tables, common) if counts else common))
     return [one if one.schema.equals(common) else _Brought(one, common) for one in tables]
 
 
@@ -188,7 +192,7 @@ def _dictionaries(schema: pa.Schema) -> frozenset[str]:
     return frozenset(one.name for one in schema if pa.types.is_dictionary(one.type) and not one.type.ordered)
 
 
-def _by_names(tables: Sequence[Table], schema: Schema) -> list[Table]:
+def _by_names(tables: Sequence[Table], schema: Schema, *, counts: bool = False) -> list[Table]:
     """See alike. Numbers get wider types where files differ."""
     names = common_columns([(table.name, table.schema.names) for table in tables], schema)
     fields = []
@@ -204,6 +208,8 @@ def _by_names(tables: Sequence[Table], schema: Schema) -> list[Table]:
                 raise InputError(what, where=other.name, way_out=way_out)
             field = common
         fields.append(field.with_nullable(field.nullable or len(having) < len(tables)))
+    if counts:
+        fields = list(with_wide_indices(tables, pa.schema(fields)))
     common_schema = _with_fields(tables[0].schema, fields)
     return [one if one.schema.equals(common_schema) else _Brought(one, common_schema, by_name=True) for one in tables]
 

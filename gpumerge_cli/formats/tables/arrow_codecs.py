@@ -9,19 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from gpumerge_cli.errors import UsageError
+from gpumerge_cli.formats.tables.arrow_footer import TAIL, blocks_in, field_at, footer_length, offset_at
 from gpumerge_cli.formats.tables.settings import TableSettings
 
 _BEHIND_MAGIC = 8
 _CODECS = ("lz4", "zstd")
 """By their numbers in the metadata of a batch."""
-_PREFIX = 8
-"""The bytes ahead of the metadata of a batch in a stream."""
-_TAIL = 10
-"""The length of the footer, and the magic."""
-_BATCHES = 3
-"""The number of a field of Footer."""
-_BLOCK = struct.Struct("<qi4xq")
-"""The place of a batch, and the bytes of its metadata and of its body."""
+AHEAD_OF_METADATA = 8
+"""The bytes ahead of the metadata of a message."""
 _HEADER, _COMPRESSION, _CODEC = 2, 3, 0
 """Numbers of fields of Message, RecordBatch and BodyCompression."""
 
@@ -46,49 +41,28 @@ def batch_bytes(source: Any, *, is_file: bool) -> tuple[int, ...]:
 
 def _message_bytes(stream: Any) -> tuple[int, ...]:
     batches = (one for one in pa.ipc.MessageReader.open_stream(stream) if one.type == "record batch")
-    return tuple(_PREFIX + one.metadata.size + (one.body.size if one.body else 0) for one in batches)
+    return tuple(AHEAD_OF_METADATA + one.metadata.size + (one.body.size if one.body else 0) for one in batches)
 
 
 def _blocks(file: Any) -> tuple[int, ...]:
-    """The bytes of the batches that a file's footer lists, which is a Footer in the form of FlatBuffers."""
+    """The bytes of the batches that a file's footer lists."""
     size = file.size()
-    file.seek(size - _TAIL)
-    (length,) = struct.unpack_from("<i", file.read(_TAIL))
-    file.seek(size - _TAIL - length)
-    footer = file.read(length)
-    place = _field(footer, _offset(footer, 0), _BATCHES)
-    if not place:
-        return ()
-    start = _offset(footer, place)
-    (count,) = struct.unpack_from("<I", footer, start)
-    blocks = (_BLOCK.unpack_from(footer, start + 4 + _BLOCK.size * number) for number in range(count))
-    return tuple(metadata + body for _, metadata, body in blocks)
+    file.seek(size - TAIL)
+    length = footer_length(file.read(TAIL))
+    file.seek(size - TAIL - length)
+    return tuple(block.metadata + block.body for block in blocks_in(file.read(length)))
 
 
 def _codec(data: bytes) -> str:
     """The compression in the metadata of a batch, which is a Message in the form of FlatBuffers."""
-    table = _offset(data, 0)
+    table = offset_at(data, 0)
     for field in (_HEADER, _COMPRESSION):
-        place = _field(data, table, field)
+        place = field_at(data, table, field)
         if not place:
             return "none"
-        table = _offset(data, place)
-    place = _field(data, table, _CODEC)
+        table = offset_at(data, place)
+    place = field_at(data, table, _CODEC)
     return _CODECS[data[place] if place else 0]
-
-
-def _offset(data: bytes, at: int) -> int:
-    return at + int(struct.unpack_from("<I", data, at)[0])
-
-
-def _field(data: bytes, table: int, number: int) -> int:
-    """The place of a field of a table; 0 if it has its usual value."""
-    (back,) = struct.unpack_from("<i", data, table)
-    fields = table - back
-    (size,) = struct.unpack_from("<H", data, fields)
-    at = 4 + 2 * number
-    found = int(struct.unpack_from("<H", data, fields + at)[0]) if at < size else 0
-    return table + found if found else 0
 
 
 def codec_to_write(settings: TableSettings, usual: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -11,16 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from gpumerge_cli.errors import InputError, OutputError
+from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.input import SeekableInput
-from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of, codec_to_write
-from gpumerge_cli.formats.tables.dictionaries import too_long, with_dictionaries
-from gpumerge_cli.formats.tables.growing_dictionary import GrowingDictionary
+from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of
+from gpumerge_cli.formats.tables.arrow_footer import MAGIC
 from gpumerge_cli.formats.tables.input_file import opened
-from gpumerge_cli.formats.tables.settings import TableSettings
-from gpumerge_cli.formats.tables.table import Stored, Table, TableWriter, arrow_errors, with_valid_names
+from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors, with_valid_names
 
-MAGIC = b"ARROW1"
 _FIRST = (0,)
 MOST_EMPTY_ROWS = (1 << 31) - 1
 """The most rows of a batch whose values take less than a bit each, as nulls and runs do: the longest array of Arrow's
@@ -150,91 +146,8 @@ class ArrowStream(ArrowTable):
         return islice(reader, group, None)
 
 
-class ArrowWriter(TableWriter):
-    """Makes an IPC file or stream."""
-
-    needs_utf8 = True
-
-    def __init__(self, schema: pa.Schema, settings: TableSettings, *, stream: bool) -> None:
-        if not stream:
-            _check_dictionaries(schema)
-        self._out = io.BytesIO()
-        usual = settings.like.codec if isinstance(settings.like, ArrowTable) else "none"
-        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True, compression=codec_to_write(settings, usual))
-        make = pa.ipc.new_stream if stream else pa.ipc.new_file
-        self._writer = make(self._out, schema, options=options)
-        self._schema = schema
-        self._dictionaries: dict[int, GrowingDictionary] = {}
-        self.head = self._new()
-
-    def encoded(self, rows: Any) -> Any:
-        """See TableWriter."""
-        return with_dictionaries(rows, self._schema).combine_chunks()
-
-    def appended(self, group: Any, start: int) -> bytes:
-        """See TableWriter."""
-        columns = [self._extended(number, column) for number, column in enumerate(group.columns)]
-        self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
-        return self._new()
-
-    def detached(self, group: Any) -> tuple[Any, Any]:
-        """See TableWriter."""
-        out = pa.BufferOutputStream()
-        with pa.ipc.new_stream(out, group.schema, options=pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)) as made:
-            made.write_table(group)
-        return None, memoryview(out.getvalue())
-
-    def attached(self, facts: Any, data: Any) -> Any:
-        """See TableWriter."""
-        return pa.ipc.open_stream(data).read_all().combine_chunks()
-
-    def end(self, start: int) -> bytes:
-        """See TableWriter."""
-        self._writer.close()
-        return self._new()
-
-    def _extended(self, number: int, column: Any) -> Any:
-        """A column whose dictionary extends that of the groups ahead, as a file demands."""
-        if not pa.types.is_dictionary(column.type):
-            return column
-        made = []
-        for chunk in column.chunks:
-            if number not in self._dictionaries:
-                self._dictionaries[number] = GrowingDictionary(chunk.dictionary.slice(0, 0))
-            known = self._dictionaries[number]
-            places = known.places_of(chunk.dictionary)
-            try:
-                indices = places.take(chunk.indices).cast(column.type.index_type)
-            except pa.ArrowInvalid:
-                raise too_long(self._schema.field(number).name, column.type) from None
-            made.append(pa.DictionaryArray.from_arrays(indices, known.values, ordered=column.type.ordered))
-        return pa.chunked_array(made, column.type)
-
-    def _new(self) -> bytes:
-        data = self._out.getvalue()
-        self._out.seek(0)
-        self._out.truncate()
-        return data
-
-
 def _has_nulls(batch: Any, path: Sequence[str]) -> bool:
     found = batch.column(path[0])
     if len(path) > 1 or pa.types.is_run_end_encoded(found.type) or isinstance(found.type, pa.BaseExtensionType):
         return True
     return bool(found.null_count or (pa.types.is_dictionary(found.type) and found.dictionary.null_count))
-
-
-def _check_dictionaries(schema: pa.Schema) -> None:
-    """Raise OutputError for dictionaries inside other types, which a file cannot have extended."""
-
-    def holds(type: Any) -> bool:
-        if isinstance(type, pa.BaseExtensionType):
-            return holds(type.storage_type)
-        if pa.types.is_dictionary(type):
-            return True
-        return any(holds(type.field(number).type) for number in range(type.num_fields))
-
-    for field in schema:
-        if holds(field.type) and not pa.types.is_dictionary(field.type):
-            what = f"the column {field.name} has a dictionary inside another type"
-            raise OutputError(what, way_out="write a stream, .arrows, or Parquet")

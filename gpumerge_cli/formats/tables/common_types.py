@@ -94,31 +94,33 @@ def as_type(array: Any, type: pa.DataType) -> Any:
     values = type.value_type if is_dictionary else type
     if pa.types.is_dictionary(array.type) and values not in (pa.string_view(), pa.binary_view()):
         index = type.index_type if is_dictionary else array.type.index_type
-        return pa.DictionaryArray.from_arrays(array.indices.cast(index), array.dictionary.cast(values))
+        ordered = is_dictionary and type.ordered
+        return pa.DictionaryArray.from_arrays(array.indices.cast(index), array.dictionary.cast(values), ordered=ordered)
     array = plain_values(array) if pa.types.is_dictionary(array.type) else array
     if not is_dictionary:
         return array.cast(type)
     encoded = array.cast(values).dictionary_encode()
-    return pa.DictionaryArray.from_arrays(encoded.indices.cast(type.index_type), encoded.dictionary)
+    indices = encoded.indices.cast(type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, encoded.dictionary, ordered=type.ordered)
 
 
 def nulls_of(type: pa.DataType, count: int) -> Any:
     """So many nulls, in which fields of structs have no nulls where they may not."""
     if not pa.types.is_struct(type):
         return pa.nulls(count, type)
-    made = [(nulls_of if field.nullable else _zeros)(field.type, count) for field in type]
+    made = [(nulls_of if field.nullable else zeros_of)(field.type, count) for field in type]
     return pa.StructArray.from_arrays(made, fields=list(type), mask=pa.repeat(True, count))
 
 
-def _zeros(type: pa.DataType, count: int) -> Any:
+def zeros_of(type: pa.DataType, count: int) -> Any:
     """So many values that are not null: zeros, and empty ones."""
     if isinstance(type, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(type, _zeros(type.storage_type, count))
+        return pa.ExtensionArray.from_storage(type, zeros_of(type.storage_type, count))
     if pa.types.is_struct(type):
-        made = [(nulls_of if field.nullable else _zeros)(field.type, count) for field in type]
+        made = [(nulls_of if field.nullable else zeros_of)(field.type, count) for field in type]
         return pa.StructArray.from_arrays(made, fields=list(type))
     if pa.types.is_dictionary(type):
-        return pa.DictionaryArray.from_arrays(_zeros(type.index_type, count), _zeros(type.value_type, 1))
+        return pa.DictionaryArray.from_arrays(zeros_of(type.index_type, count), zeros_of(type.value_type, 1))
     if pa.types.is_nested(type):
         return pa.repeat(pa.scalar([], type), count)
     return pa.Array.from_buffers(type, count, [None, *pa.nulls(count, type).buffers()[1:]])

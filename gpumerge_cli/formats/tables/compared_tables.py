@@ -44,7 +44,7 @@ def compared_tables(
 
     progress: see Format.prepared. Raises UsageError, and InputError if the columns of the tables differ.
     """
-    tables = alike([source.table for source in opened], layout.items.schema, widens=True)
+    tables = alike([source.table for source in opened], layout.items.schema, widens=True, counts=True)
     for source, table in zip(opened, tables, strict=True):
         source.table = table
         check_rows(table.name, table.rows)
@@ -64,7 +64,7 @@ def compared_tables(
     memory, item_bytes = purpose.memory // SHARES_OF_READING, order.item_bytes
     usual = takewhile(lambda key: not key.kind, keys if purpose.is_ordered else ())
     sorted_by = tuple(SortedColumn(key.path, key.reverse, key.nulls == "first") for key in usual)
-    settings = replace(purpose.output, sorted_by=sorted_by, like=tables[0])
+    settings = replace(purpose.output, sorted_by=sorted_by, like=tables[0].file)
     pairs = RowPairs(tables, columns, memory, opened[0].file.beside, item_bytes, whole=not request.total)
     large = bytes_of_group(len(schema), purpose.memory, settings.group)
     gather = DiffGather(tables, pairs, rows, piece, memory, item_bytes, settings, large)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables.taking import values_at
+from gpumerge_cli.formats.tables.unified import address, unified, with_null_indices
 
 _LARGE = 1 << 18
 """Dictionaries of so many bytes are worth a look for values that no row has."""
@@ -30,8 +31,8 @@ def table_of(batches: Sequence[Any], schema: pa.Schema) -> Any:
         chunks = [batch.column(number) for batch in batches]
         if any(chunk.type != chunks[0].type for chunk in chunks):
             chunks = [_plain(chunk) for chunk in chunks]
-        elif pa.types.is_dictionary(chunks[0].type) and len({_address(chunk.dictionary) for chunk in chunks}) > 1:
-            chunks = [_with_null_indices(without_unused(chunk)) for chunk in chunks]
+        elif pa.types.is_dictionary(chunks[0].type) and len({address(chunk.dictionary) for chunk in chunks}) > 1:
+            chunks = [without_unused(chunk) for chunk in chunks]
         columns.append(pa.chunked_array(chunks))
     return _table([_unified(*pair) for pair in zip(columns, schema, strict=True)], schema, batches)
 
@@ -45,14 +46,14 @@ def one_table(tables: Sequence[pa.Table]) -> pa.Table:
         whole = pa.concat_tables(tables)
         if len(tables) > 1 and any(map(pa.types.is_dictionary, whole.schema.types)):
             with suppress(pa.ArrowInvalid):
-                return whole.unify_dictionaries()
+                return pa.Table.from_arrays([unified(column) for column in whole.columns], schema=whole.schema)
         return whole
     return table_of([batch for table in tables for batch in table.to_batches()], tables[0].schema)
 
 
 def _unified(column: Any, field: pa.Field) -> Any:
     try:
-        return column.unify_dictionaries()
+        return unified(column)
     except pa.ArrowInvalid as error:
         if pa.types.is_dictionary(field.type):
             raise too_long(field.name, field.type) from None
@@ -135,7 +136,7 @@ def rows_without_unused(rows: pa.Table) -> pa.Table:
         if pa.types.is_dictionary(column.type):
             made = without_unused(column)
             if any(chunk.dictionary.null_count for chunk in made.chunks):
-                made = pa.chunked_array([_with_null_indices(chunk) for chunk in made.chunks])
+                made = pa.chunked_array([with_null_indices(chunk) for chunk in made.chunks])
             if made is not column:
                 rows = rows.set_column(number, rows.schema.field(number), made)
     return rows
@@ -169,18 +170,6 @@ def _without_views(type: pa.DataType) -> pa.DataType:
     return type if values == type.value_type else pa.dictionary(type.index_type, values, type.ordered)
 
 
-def _with_null_indices(column: Any) -> Any:
-    """A DictionaryArray whose dictionary has no null, with which Arrow unifies none."""
-    dictionary = column.dictionary
-    if not dictionary.null_count:
-        return column
-    is_value = dictionary.is_valid().to_numpy(zero_copy_only=False)
-    places = pa.array(np.cumsum(is_value, dtype=np.int64) - 1, mask=~is_value)
-    indices = places.take(column.indices).cast(column.type.index_type)
-    values = values_at(dictionary, pa.array(np.flatnonzero(is_value)))
-    return pa.DictionaryArray.from_arrays(indices, values, ordered=column.type.ordered)
-
-
 def _is_large(dictionary: Any, rows: int) -> bool:
     return bool(len(dictionary) and (len(dictionary) > rows or dictionary.nbytes > _LARGE))
 
@@ -203,11 +192,6 @@ def with_known_dictionaries(batch: Any, known: dict[int, Any]) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema) if known else batch
 
 
-def _address(dictionary: Any) -> int:
-    """A number that tells dictionaries in memory apart."""
-    return max((one.address for one in dictionary.buffers() if one is not None), default=0)
-
-
 def dictionary_bytes(rows: Any, known: set[int]) -> int:
     """The bytes of the dictionaries of a batch or table but those at known addresses, to which it adds the others."""
     found = 0
@@ -216,9 +200,9 @@ def dictionary_bytes(rows: Any, known: set[int]) -> int:
             continue
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
             dictionary = chunk.dictionary
-            address = _address(dictionary)
-            if address not in known:
-                known.add(address)
+            place = address(dictionary)
+            if place not in known:
+                known.add(place)
                 found += dictionary.nbytes
     return found
 
@@ -236,7 +220,7 @@ def _batches(rows: Any) -> Sequence[Any]:
 
 def _encoded(column: Any, field: pa.Field) -> Any:
     type = field.type
-    chunks = column.dictionary_encode().unify_dictionaries().chunks
+    chunks = unified(column.dictionary_encode()).chunks
     try:
         indices = [one.indices.cast(type.index_type) for one in chunks]
     except pa.ArrowInvalid:

@@ -7,7 +7,7 @@ ones are read as plain values, so that batches take the bytes of their rows.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,16 +26,48 @@ _OF_INDEX = 5
 _SCHEMA = b"ARROW:schema"
 
 
-def large_dictionaries(columns: Mapping[str, Sequence[ChunkFacts]]) -> list[str]:
-    """The columns that are read as plain values. columns: the chunks of those that Arrow types as dictionaries."""
+def large_dictionaries(
+    columns: Mapping[str, Sequence[ChunkFacts]], digest: Callable[[ChunkFacts], bytes | None]
+) -> list[str]:
+    """The columns that are read as plain values. A dictionary that equals that of the group ahead counts once.
+
+    columns: the chunks of those that Arrow types as dictionaries. digest: of the dictionary of a chunk, None if it is
+    unknown; asked if the dictionaries are too large where each counts.
+    """
     found, held = [], 0
     for name, chunks in columns.items():
-        nbytes = sum(max(0, chunk.uncompressed - _OF_INDEX * chunk.num_values) for chunk in chunks)
-        if held + nbytes > _MOST_HELD and nbytes > _LARGE * len(chunks):
-            found.append(name)
-        else:
-            held += nbytes
+        nbytes = sum(map(_bytes, chunks))
+        if _are_large(held, nbytes, len(chunks)):
+            nbytes = count = 0
+            for chunk in _different(chunks, digest):
+                nbytes, count = nbytes + _bytes(chunk), count + 1
+                if held + nbytes > _MOST_HELD and nbytes > _LARGE * len(chunks):
+                    break
+            if _are_large(held, nbytes, count):
+                found.append(name)
+                continue
+        held += nbytes
     return found
+
+
+def _are_large(held: int, nbytes: int, count: int) -> bool:
+    """Whether so many dictionaries of `nbytes` in all are too large beside others that are held."""
+    return held + nbytes > _MOST_HELD and nbytes > _LARGE * count
+
+
+def _bytes(chunk: ChunkFacts) -> int:
+    """About the bytes of the dictionary of a column in a group."""
+    return max(0, chunk.uncompressed - _OF_INDEX * chunk.num_values)
+
+
+def _different(chunks: Sequence[ChunkFacts], digest: Callable[[ChunkFacts], bytes | None]) -> Iterator[ChunkFacts]:
+    """The chunks whose dictionary is not that of the chunk ahead."""
+    last = None
+    for chunk in chunks:
+        own = digest(chunk)
+        if own is None or own != last:
+            yield chunk
+        last = own
 
 
 def plainly_typed(footer: ParquetFooter, types: Mapping[str, pa.DataType]) -> pq.FileMetaData:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 from gpumerge_cli.errors import InputError
 from gpumerge_cli.formats.tables import thrift
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts
@@ -11,6 +13,7 @@ from gpumerge_cli.formats.tables.thrift import STRUCT, DamagedError, Struct
 
 _USUAL = 1 << 20
 """The bytes of a page by most writers."""
+_READ_AT_ONCE = 1 << 20
 _HEADER = 8 << 10
 """More than the header of a page takes, as a rule."""
 _TYPE, _UNCOMPRESSED, _COMPRESSED = 1, 2, 3
@@ -41,14 +44,42 @@ def page_bytes(read: Read | None, chunk: ChunkFacts) -> int:
 
 def mean_of_dictionary(read: Read, chunk: ChunkFacts) -> float | None:
     """The mean bytes of the texts in the dictionary of a column; None if they are unknown."""
+    found = _dictionary(read, chunk)
+    if found is None:
+        return None
+    size, count = found
+    return max(0.0, size / count - _LENGTH) if count > 0 else 0.0
+
+
+def values_of_dictionary(read: Read, chunk: ChunkFacts) -> int | None:
+    """The number of values in the dictionary of a column; None if it is unknown."""
+    found = _dictionary(read, chunk)
+    return None if found is None else max(0, found[1])
+
+
+def digest_of_dictionary(read: Read, chunk: ChunkFacts) -> bytes | None:
+    """A digest of the dictionary of a column as it is stored; None if it is unknown. It reads all bytes of it."""
+    try:
+        kind, size, stored, header = _page_at(read, chunk, 0)
+        if kind != _DICTIONARY:
+            return None
+        found = blake2b(size.to_bytes(8, "little"))
+        for at in range(0, stored, _READ_AT_ONCE):
+            found.update(read(chunk.start + header + at, min(_READ_AT_ONCE, stored - at)))
+        return found.digest()
+    except (DamagedError, InputError):
+        return None
+
+
+def _dictionary(read: Read, chunk: ChunkFacts) -> tuple[int, int] | None:
+    """(the bytes, the number of values) of the dictionary of a column; None if they are unknown."""
     try:
         kind, size, _, _, page = _header_at(read, chunk, 0)
         if kind != _DICTIONARY or _OF_DICTIONARY not in page:
             return None
-        count = number_in(value_in(page, _OF_DICTIONARY, STRUCT), 1)
+        return size, number_in(value_in(page, _OF_DICTIONARY, STRUCT), 1)
     except (DamagedError, InputError):
         return None
-    return max(0.0, size / count - _LENGTH) if count > 0 else 0.0
 
 
 def _page_at(read: Read, chunk: ChunkFacts, at: int) -> tuple[int, int, int, int]:

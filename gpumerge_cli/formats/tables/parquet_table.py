@@ -17,13 +17,19 @@ from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, with_known_dictionaries
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.nested_dictionaries import has_dictionary_inside
 from gpumerge_cli.formats.tables.parquet_annotations import intervals
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
 from gpumerge_cli.formats.tables.parquet_dictionaries import large_dictionaries, plainly_typed
 from gpumerge_cli.formats.tables.parquet_footer import footer_of
 from gpumerge_cli.formats.tables.parquet_groups import sorting_of
-from gpumerge_cli.formats.tables.parquet_pages import mean_of_dictionary, page_bytes
+from gpumerge_cli.formats.tables.parquet_pages import (
+    digest_of_dictionary,
+    mean_of_dictionary,
+    page_bytes,
+    values_of_dictionary,
+)
 from gpumerge_cli.formats.tables.parquet_sizes import Pace, RowBytes, leaves_of
 from gpumerge_cli.formats.tables.table import Stored, StoredColumn, Table, arrow_errors, with_valid_names
 
@@ -116,20 +122,43 @@ class ParquetTable(Table):
                 pre_buffer=False,
                 read_dictionary=[one for one in self._dictionaries if columns is None or one in columns],
             )
-            groups = range(group, len(self.group_rows))
             pace = Pace(self._sizes, columns, group, rows, nbytes)
             known: dict[int, Any] = {}
-            for batch in reader.iter_batches(pace.rows, row_groups=groups, columns=columns, use_threads=True):
-                batch = with_known_dictionaries(batch, known)
-                yield batch
-                if pace.varies:
-                    pace.took(batch.num_rows, bytes_in_memory(batch))
-                    reader.reader.set_batch_size(pace.rows)
+            for groups in self._read_at_once(columns, group):
+                for batch in reader.iter_batches(pace.rows, row_groups=groups, columns=columns, use_threads=True):
+                    batch = with_known_dictionaries(batch, known)
+                    yield batch
+                    if pace.varies:
+                        pace.took(batch.num_rows, bytes_in_memory(batch))
+                        reader.reader.set_batch_size(pace.rows)
+
+    def _read_at_once(self, columns: Sequence[str] | None, group: int) -> Iterator[Sequence[int]]:
+        """The groups from one on, in parts: pyarrow makes no batch of two dictionaries inside another type."""
+        groups = range(group, len(self.group_rows))
+        types = (one.type for one in self.schema if columns is None or one.name in columns)
+        if any(map(has_dictionary_inside, types)):
+            yield from ([number] for number in groups)
+        else:
+            yield groups
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
         leaf = self._leaf(path)
         return leaf is None or any(self._chunks(group, leaf).nulls != 0 for group in range(len(self._groups)))
+
+    def most_values(self, name: str) -> int | None:
+        """See Table. The values in the dictionaries of all groups."""
+        leaf = self._leaf([name])
+        if leaf is None:
+            return None
+        found = 0
+        for group in self._with_rows:
+            chunk = self._chunks(group, leaf)
+            count = values_of_dictionary(self.read, chunk) if chunk.dictionary_pages == 1.0 else None
+            if count is None:
+                return None
+            found += count
+        return found
 
     def has_order(self, path: Sequence[str]) -> bool:
         """See Table. An interval is months, days and milliseconds."""
@@ -285,7 +314,12 @@ class ParquetTable(Table):
             leaf = self._leaf([field.name])
             if leaf is not None and pa.types.is_dictionary(field.type) and not field.type.ordered:
                 found[field.name] = [self._chunks(group, leaf) for group in range(len(self._groups))]
-        return frozenset(large_dictionaries(found))
+        return frozenset(large_dictionaries(found, self._digest))
+
+    def _digest(self, chunk: ChunkFacts) -> bytes | None:
+        if not self._file.extent(0, self._file.size):  # reading from stores takes long
+            return None
+        return digest_of_dictionary(self.read, chunk)
 
     def with_plain(self, columns: Collection[str]) -> ParquetTable:
         """See Table."""

@@ -127,6 +127,10 @@ class Table(ABC):
         """The form in which the file holds its rows, as far as it says it. Raises InputError."""
         return Stored()
 
+    def most_values(self, name: str) -> int | None:
+        """The most distinct values that a column has, as the file says it; None if it does not. It may be wrong."""
+        return None
+
     @abstractmethod
     def bytes_of_rows(self, columns: Sequence[str] | None) -> int:
         """About the bytes of all rows in memory. columns: see batches."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -193,26 +192,4 @@ def test_other_columns_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[st
         f"gpumerge: {b}: its columns are id int64, at timestamp[us, tz=UTC], those of {a} are id int64, at "
         "timestamp[us]: at timestamp[us, tz=UTC] differs from at timestamp[us]; give all files the same columns: write "
         f"{b} again with at as timestamp[us]\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "suffix"),
-    [
-        *itertools.product(("merge", "sort"), SUFFIXES),
-        *itertools.product(["merge --row-group-size 50"], (".arrow", ".arrows")),
-    ],
-)
-def test_dictionaries_that_are_too_long(
-    words: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = []
-    for number in range(2):
-        ids = range(100 * number, 100 * number + 100) if "50" in words else range(100)
-        text = as_type([f"{number}{row:03d}" for row in range(100)], pa.dictionary(pa.int8(), pa.string()))
-        names.append(write(tmp_path / f"{number}{suffix}", pa.table({"id": ids, "text": text})))
-    assert invoke([*words.split(), "--field", "id", *names, "-q", "-o", str(tmp_path / f"out{suffix}")]) == 2
-    assert capsys.readouterr().err == (
-        "gpumerge: the dictionaries of the column text have more values in all than dictionary<values=string, "
-        "indices=int8, ordered=0> can count; write the inputs again with indices of int32, or without dictionaries\n"
     )

@@ -165,3 +165,31 @@ def test_dictionaries_of_views_become_those_of_texts(command: str, suffix: str, 
         return
     *_, last = out.read_text().splitlines()
     assert last == ("039-1,39" if suffix == ".csv" else '{"d":"039-1","n":39}')
+
+
+def test_a_dictionary_that_all_groups_have_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files whose groups have one dictionary, two by turns, or one of each group."""
+    type = pa.dictionary(pa.int32(), pa.string())
+    schema = pa.schema([("id", pa.int64()), ("d", type)])
+    found = {}
+    for name, kinds in (("one", [0] * 6), ("turns", [0, 1] * 3), ("two", [0] * 3 + [1] * 3)):
+        with pq.ParquetWriter(tmp_path / f"{name}.parquet", schema) as made:
+            for group, kind in enumerate(kinds):
+                texts = pa.array([f"{kind}{letter}" * 100 for letter in "abcde"])
+                column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, 4], pa.int32()), texts)
+                made.write_table(pa.table([range(5 * group, 5 * group + 5), column], schema=schema))
+        found[name] = str(tmp_path / f"{name}.parquet")
+    each = 1 + max(_chunk_bytes(found["one"]))
+    monkeypatch.setattr(parquet_dictionaries, "_LARGE", 0)
+    for most, expected in ((each, {"one"}), (2 * each, {"one", "two"}), (6 * each, {"one", "two", "turns"})):
+        monkeypatch.setattr(parquet_dictionaries, "_MOST_HELD", most)
+        held = {name for name, path in found.items() if not ParquetTable(open_input(path)).plain_columns}
+        assert held == expected
+    monkeypatch.setattr(parquet_dictionaries, "_MOST_HELD", each)
+    for command in ("merge -q --field id", "sort --field d,id"):
+        out = str(tmp_path / "out.parquet")
+        assert invoke([*command.split(), found["one"], found["turns"], "-o", out]) == 0
+        rows = [row for name in ("one", "turns") for row in pq.read_table(found[name]).to_pylist()]
+        key = (lambda row: row["id"]) if "merge" in command else (lambda row: (row["d"], row["id"]))
+        assert pq.read_table(out).to_pylist() == sorted(rows, key=key)
+        assert pq.read_schema(out).field("d").type == type

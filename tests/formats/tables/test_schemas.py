@@ -106,7 +106,7 @@ def test_units_and_nulls_without_an_option(seed: int) -> None:
         assert invoke(["merge", "--field", "at", "0.parquet", "1.parquet", "2.parquet", "-q", "-o", "o.parquet"]) == 0
         found = pq.read_table("o.parquet")
         assert found.schema.field("at").type == make("ns")
-        expected = sorted(rows, key=lambda row: (row[0] is None, row[0] or rows[0][0]))
+        expected = sorted(rows, key=lambda row: (row[0] is None, rows[0][0] if row[0] is None else row[0]))
         assert [tuple(row.values()) for row in found.to_pylist()] == expected
         assert invoke(["info", "--json", "--field", "at", "0.parquet", "1.parquet"]) == 0
 
