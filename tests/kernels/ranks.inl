@@ -9,8 +9,9 @@ std::string run(const Case& c)
     std::memcpy(run.as<char>(), c.a.data(), h.a_bytes);
     std::memcpy(items.as<char>(), c.b.data(), h.b_bytes);
     std::fill_n(out.as<long long>(), h.n, h.items);
-    shim::launch(static_cast<unsigned>(h.blocks), RANKING_THREADS, 0, [&] {
+    const unsigned blocks = static_cast<unsigned>(h.blocks), together = static_cast<unsigned>(h.block);
+    shim::launch(blocks, RANKING_THREADS, 0, [&] {
         rank_items(run.as<Item>(), h.m, items.as<Item>(), h.n, h.tile, h.items < 0, out.as<long long>());
-    });
+    }, together);
     return std::string(out.as<char>(), h.n * sizeof(long long));
 }

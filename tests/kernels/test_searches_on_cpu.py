@@ -42,7 +42,7 @@ def case(number: int, order: KeyOrder, run: Any, items: Any, through: bool, rng:
     expected = np.searchsorted(order.image(run), order.image(items), side).astype(np.int64)
     return Case(
         number, "sort", run.tobytes(), items.tobytes(), (expected + max(ahead, 0)).tobytes(), len(run), len(items),
-        tile=int(through), items=ahead, blocks=int(rng.integers(1, 4)),
+        tile=int(through), items=ahead, block=int(rng.integers(1, 4)), blocks=int(rng.integers(1, 4)),
         skews=(int(rng.integers(0, 5)), 0, 0),
     )  # fmt: skip
 
@@ -57,7 +57,7 @@ def test_ranks(tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generato
             for through in (False, True):
                 run, items = drawn(order, count, rng), drawn(order, int(rng.integers(1, 1000)), rng)
                 run, ordered = (keys[np.argsort(order.image(keys), kind="stable")] for keys in (run, items))
-                for searched in (items, ordered):  # items in order narrow each other's searches
+                for searched in (items, ordered):
                     cases.append(case(number, order, run, searched, through, rng))
     status, output = program.run(cases)
     assert status == 0, output
