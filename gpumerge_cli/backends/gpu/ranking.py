@@ -15,8 +15,9 @@ _MANY_ITEMS, _BEYOND_CACHE = 1 << 22, 1 << 26
 """From so many items on, and in runs of so many bytes, a search of items in order pays for their sort: on an H100, 2^24
 random ones in 2^27 int32 took 6.0 ms as they were, and 3.0 with their sort."""
 _BLOCKS, _BLOCKS_BEYOND_CACHE = 8, 32
-"""For each multiprocessor, in runs of fewer bytes than _BEYOND_CACHE and in others: on an H100, 2^20 items in 2^27 int32
-took 0.42 ms (in order 0.23) by 8, and 0.31 (0.14) by 32. In 2^20 int32, those in order took twice the time by 32."""
+"""For each multiprocessor, in runs of fewer bytes than _BEYOND_CACHE and in others: on an H100, 2^20 items in 2^27
+int32 took 0.42 ms (in order 0.23) by 8, and 0.31 (0.14) by 32. In 2^20 int32, those in order took twice the time by
+32."""
 
 
 def worth_sorting(nbytes: int, items: int) -> bool:
