@@ -116,7 +116,7 @@ def test_each_row_of_sorts_is_its_own_result() -> None:
     text = " ".join(section(SPEED, "## Sorts in the memory of a GPU").split())
     assert all(float(shown[2]) >= 1 for shown in table.values())
     shown = rows(section(KERNELS, "### Few keys of arrays, by rank"))
-    by_rank = "by rank; digits, each pass of which begins beside the one ahead, at 2^18"
+    by_rank = "by rank; at 2^18 by digits, where each pass begins while the one before it still runs"
     for title, at in ((by_rank, 0), ("CCCL 3.6.0", 3)):
         found = [1000 * float(calls[f"sort int32 2^{power}"][at]) for power in (10, 14, 16, 18)]
         assert shown[title] == [f"{each:.1f}" for each in found]
