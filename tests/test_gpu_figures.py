@@ -202,8 +202,8 @@ def test_each_row_of_sets_is_its_own_result_and_lost_calls_are_told() -> None:
     worst = measured[calls.index(max(calls))]
     assert f"{worst[7]} ms, and {worst[8]} ms for Thrust" in text
     text = " ".join((ROOT / "data" / "manual" / "python.md").read_text().split())
-    assert f"the GPU works for {min(alone):.1f} to {max(alone):.1f} of the time of Thrust" in text
-    assert f"a whole call takes {min(calls):.1f} to {max(calls):.1f} of it" in text
+    assert f"the GPU works for {min(alone):.1f} to {max(alone):.1f} of the time of Thrust's call" in text
+    assert f"a whole call takes {min(calls):.1f} to {max(calls):.1f} times as long" in text
 
 
 def test_the_times_of_calls_are_the_results() -> None:
