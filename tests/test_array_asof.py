@@ -247,7 +247,7 @@ def test_which_arrays_are_refused() -> None:
         gpumerge_cli.asof_join(texts, texts, direction="nearest")
     with pytest.raises(UsageError, match="tolerance: bytes have no distances"):
         gpumerge_cli.asof_join(texts, texts, tolerance=1)
-    with pytest.raises(UsageError, match="asof_join takes no records; give a field of each"):
+    with pytest.raises(UsageError, match="asof_join does not accept records; give a field of each"):
         gpumerge_cli.asof_join(np.zeros(1, "i4,f8"), np.zeros(1, "i4,f8"))
 
 

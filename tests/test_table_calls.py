@@ -250,7 +250,7 @@ def test_kinds_of_text() -> None:
     more = pl.DataFrame({"size": ["5k", "n/a", "big", "1"], "row": [0, 1, 2, 3]})
     assert sort_table(more, ("size", key))["row"].to_list() == [1, 3, 0, 2]
     assert sort_table(more, [("size:r", key), "row"])["row"].to_list() == [1, 0, 3, 2]
-    with pytest.raises(UsageError, match="by row: values of type int64 are no texts; leave the TextKey out"):
+    with pytest.raises(UsageError, match="by row: values of type int64 are not texts; leave the TextKey out"):
         sort_table(more, ("row", key))
     with pytest.raises(UsageError, match="'list' needs a list"):
         sort_table(more, "size:list")
@@ -300,7 +300,7 @@ def test_wrong_tables(tables: Any, message: str) -> None:
         ([("id", "down")], r"by: \('id', 'down'\) is not the name of a column"),
         (["id", "id:r"], "by: id is named twice"),
         ("list", "by list: values of type large_list<item: int64> have no order"),
-        ("id:size", "by id:size: values of type int64 are no texts"),
+        ("id:size", "by id:size: values of type int64 are not texts"),
         ("twin", "by: 2 columns are called 'twin'; rename them"),
     ],
 )

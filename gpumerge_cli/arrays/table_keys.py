@@ -81,9 +81,9 @@ def columns_named(schema: pa.Schema, by: By, nulls: NullPlace) -> tuple[KeyColum
 
 
 def _with_rule(column: KeyColumn, how: Direction | TextKey | None) -> KeyColumn:
-    """The column with all parameters of its kind. Raises UsageError for values that are no texts."""
+    """The column with all parameters of its kind. Raises UsageError for values that are not texts."""
     if not is_text(column.type):
-        what = f"by {column.name}: values of type {column.type} are no texts"
+        what = f"by {column.name}: values of type {column.type} are not texts"
         raise UsageError(what, way_out="leave the TextKey out")
     word = next((word for word, kind in TEXT_KINDS.items() if kind.name == column.kind), None)
     key = how if isinstance(how, TextKey) else TextKey(word)  # type: ignore[arg-type]

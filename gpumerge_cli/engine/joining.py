@@ -29,7 +29,7 @@ _MEASURES_OF_RECORDS: dict[str, tuple[Measure, Scale]] = {
 def check_joined(job: Job) -> None:
     """Raise UsageError if the inputs are not two, or if their formats are not joined with each other."""
     if len(job.inputs) != 2:
-        raise UsageError(f"{len(job.inputs)} files were named", way_out=f"a {job.operation.title} takes two")
+        raise UsageError(f"{len(job.inputs)} files were named", way_out=f"a {job.operation.title} needs two")
     layouts = layouts_of(job.inputs, job.items)
     if isinstance(job.operation.join, DiffRequest):
         check_compared(job.operation.join, layouts)

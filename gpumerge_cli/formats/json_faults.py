@@ -86,7 +86,7 @@ def line_error(
         name = added[fault.key - len(order.keys)]
         what = f"it has a member {name} already, which the output adds"
         if fault.name == "NO_OBJECT":
-            what = f"it is not an object, so that it cannot get a member {name}"
+            what = f"it is not an object, so it cannot get a member {name}"
         return InputError(what, where=where, way_out=way_out_of_member(name))
     if fault.key >= 0:
         return _key_error(where, text, fault, order.keys[fault.key])

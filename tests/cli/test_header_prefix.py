@@ -168,7 +168,7 @@ def test_a_check_compares_columns_alone(capfd: pytest.CaptureFixture[str]) -> No
     [
         (
             ["--header-prefix", ""],
-            "--header-prefix '': every line begins so; write the text that lines of headers have",
+            "--header-prefix '': every line begins with an empty text; write the text that lines of headers have",
         ),
         (
             ["--header-prefix", "%", "--field", "x"],
@@ -291,4 +291,4 @@ def test_joined_headers_end_once_and_have_distinct_names(capfdbinary: pytest.Cap
 
 def test_an_empty_prefix_of_a_join_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["join", "--header-prefix", "", "a.vcf", "b.vcf"]) == 2
-    assert capfd.readouterr().err.startswith("gpumerge: --header-prefix '': every line begins so")
+    assert capfd.readouterr().err.startswith("gpumerge: --header-prefix '': every line begins with an empty text")

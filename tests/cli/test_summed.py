@@ -80,7 +80,7 @@ def test_the_first_and_the_last_of_equal_rows() -> None:
             "--counted",
             "in:2: --counted: 'b' does not begin with a count and a blank; count its lines first",
         ),
-        ("  1 a\n", "--counted --count", "--counted and --count do not go together; use one of the two"),
+        ("  1 a\n", "--counted --count", "--counted and --count cannot be combined; use one of the two"),
         ("  1 a\n", "--counted --sum 1", "--counted sums the counts of lines, and --sum columns; use one of the two"),
         ("  1 a\n", "--counted --csv", "--counted: the files hold CSV; leave it out, or sum a column by --sum"),
         ("  1 a\n", "--counted -z", "-z: --counted is for lines that end in newlines; leave -z out"),

@@ -269,7 +269,7 @@ def test_errors_are_those_of_this_machine(
     by_key = KEYS.get(suffix, {"field": ["id"]})
     fields = {"field": ["1"], "field-separator": [" "], "header": [False]} if suffix == ".txt" else by_key
     for case, what in (
-        (Case("diff", by_key, (0, 1)), "its key is that of the item ahead of it"),
+        (Case("diff", by_key, (0, 1)), "its key equals the key of the item before it"),
         (Case("diff", by_key, (0, 2)), "disorder"),
         (Case("join", fields, (0, 2)), "disorder"),
         (Case("union", by_key, (0, 2)), "disorder"),

@@ -11,10 +11,10 @@ _ITEMS_OF_COMPARISONS = NotWith(_COUNTS, "{option} counts nothing")
 _OUTPUT_OF_COMPARISONS = NotWith(("output",), "{option} writes no output", settings=False)
 _NO_PARTS = NotWith(("parts",), "{option} writes no parts")
 _THIS_MACHINE = NotWith(("cluster",), "{option} is for this machine", settings=False)
-_COUNTS_OF_CHECKS = NotWith((*_COUNTS, "only"), "{other} is for sorts and merges alone", "leave {option} out")
+_COUNTS_OF_CHECKS = NotWith((*_COUNTS, "only"), "{other} is only for sorts and merges", "leave {option} out")
 _WAY_OUT_OF_CHECKS = "leave {others}, or -c and -C, out"
 _ABOUT_CHECKS = (
-    NotWith(("report",), "{other}: a check takes no report", _WAY_OUT_OF_CHECKS, settings=False),
+    NotWith(("report",), "{other}: a check writes no report", _WAY_OUT_OF_CHECKS, settings=False),
     NotWith(("parts",), "{other}: a check writes nothing", _WAY_OUT_OF_CHECKS),
     _COUNTS_OF_CHECKS,
     NotWith(("source",), "{other}: a check writes nothing", _WAY_OUT_OF_CHECKS),
@@ -150,7 +150,7 @@ ACTIONS = (
         not_with=(
             NotWith(
                 ("at", "quantile", "of", "of-file", "split", "json"),
-                "{option} writes only items, so it does not go with {other}",
+                "{option} writes only items, so it cannot be combined with {other}",
                 "leave {option} out for answers",
             ),
         ),
@@ -225,7 +225,7 @@ ACTIONS = (
     Option(
         "solution", "Actions", ("learn",), "Print the solution of a puzzle, or all answers of the exercises.",
         kind="text", placeholder="NAME", settable=False,
-        not_with=(NotWith(("check", "files"), "{option} prints a solution, so it does not go with {other}"),),
+        not_with=(NotWith(("check", "files"), "{option} prints a solution, so it cannot be combined with {other}"),),
     ),
     Option(
         "seed", "Actions", ("learn",), "The same seed makes the same random cases; by default they differ.",

@@ -444,14 +444,14 @@ ORDER = (
         not_with=(
             NotWith(("merge", "check", "check-quiet", "debug", "compare"), way_out=_KEPT_ORDER, settings=False),
             NotWith(
-                ("count", "count-to", "source", "parts", "sum", "counted"), "{other}: the output of {option} has none",
+                ("count", "count-to", "source", "parts", "sum", "counted"), "{other} cannot be combined with {option}",
                 _KEPT_ORDER,
             ),
             NotWith(("head", "tail"), "{other} is for sorted outputs", _KEPT_ORDER, settings=False),
             NotWith(("compress-program", "run-log"), "{other} is for sorts that make sorted runs", settings=False),
         ),
         needs=Needs(
-            ("unique", "only"), "{option} is for the items that remain of equal ones",
+            ("unique", "only"), "{option} needs a rule for equal items",
             "add --unique or --only, or leave {option} out",
         ),
     ),

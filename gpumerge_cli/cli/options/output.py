@@ -9,7 +9,7 @@ from gpumerge_cli.order.equals import SETS
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
 _OF_ALL = NotWith(
     ("unique", "only", "count", "count-to", "plan", "compare"),
-    "{other} needs the whole merge, so it does not go with {option}",
+    "{other} needs the whole merge, so it cannot be combined with {option}",
     "leave one of them out",
 )
 _OF_SORTS = (
@@ -17,14 +17,14 @@ _OF_SORTS = (
     NotWith(("check", "check-quiet"), "{other}: a check writes nothing", "leave {option} out"),
     NotWith(
         ("only", "count", "count-to", "sum", "counted", "compare"),
-        "{other} needs the whole sort, so it does not go with {option}",
+        "{other} needs the whole sort, so it cannot be combined with {option}",
         "leave one of them out",
     ),
     NotWith(("cluster",), "{option} is for this machine", "leave --cluster out", settings=False),
 )
 _OF_RANGE = NotWith(
     ("head", "tail", "plan", "compare"),
-    "{option} and {other} do not go together",
+    "{option} and {other} cannot be combined",
     "leave one of them out",
 )
 _RANGE = Needs(
@@ -35,13 +35,13 @@ _SUMS = tuple(
         command,
         more,
         (
-            NotWith(("count", "count-to"), "{option} and {other} do not go together", "use one of the two"),
+            NotWith(("count", "count-to"), "{option} and {other} cannot be combined", "use one of the two"),
             NotWith(
                 ("null-values",),
                 "{other} is for keys, and {option} reads numbers",
                 "leave {other} out, or write the numbers again",
             ),
-            NotWith(others, "{option} writes one item for several equal ones, so it does not go with {other}"),
+            NotWith(others, "{option} writes one item for several equal ones, so it cannot be combined with {other}"),
         ),
     )
     for command, more, others in (
@@ -218,7 +218,7 @@ OUTPUT = (
             "field, in tables the first column, in JSON Lines the first member of each object. It is called source or "
             f"NAME; lines without a header refuse NAME. Keys number the fields without it.{more}",
             kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
-            not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
+            not_with=(NotWith(others, "{other} writes no items, and {option} writes names beside items"),),
         )
         for commands, others, more in (
             (("merge", *SETS, "compare"), ("plan", "compare"), ""),

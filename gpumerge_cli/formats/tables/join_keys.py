@@ -36,7 +36,7 @@ def joined_keys(tables: Sequence[Table], layout: Layout) -> JoinedKeys:
     if len(a) != len(b):
         counted = ["1 column" if len(keys) == 1 else f"{len(keys)} columns" for keys in (a, b)]
         what = f"a key of A has {counted[0]}, and one of B has {counted[1]}"
-        raise UsageError(what, way_out="name as many for each file")
+        raise UsageError(what, way_out="name the same number for both files")
     for table, keys in zip(tables, (a, b), strict=True):
         check_keys([table], [key.path for key in keys])
     pairs = [_alike(*pair, tables) for pair in zip(a, b, strict=True)]
