@@ -229,7 +229,7 @@ def test_dictionaries_that_differ() -> None:
     b = pa.table({"s": pa.array(["b", "d"]).dictionary_encode()})
     assert merge_tables([a, b], "s")["s"].to_pylist() == ["a", "b", "c", "d"]
     ordered = [table.cast(pa.schema([("s", pa.dictionary(pa.int32(), pa.string(), ordered=True))])) for table in (a, b)]
-    with pytest.raises(UsageError, match="by s: tables have different ordered categories; give all of them the same"):
+    with pytest.raises(UsageError, match="by s: tables have different ordered categories; give all tables the same"):
         merge_tables(ordered, "s")
 
 
@@ -280,7 +280,10 @@ def test_disorder_is_found() -> None:
         ({"a": [1]}, "tables is a dict"),
         ([pl.DataFrame({"a": [1]}), pd.DataFrame({"a": [1]})], "table 1 is a pandas.DataFrame, and table 0 a polars"),
         ([pl.DataFrame({"a": [1]}), pl.DataFrame({"b": [1]})], "table 1 has the column 'b' where table 0 has 'a'"),
-        ([pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1.0]})], "the column 'a' of table 1 is Float64, and that of"),
+        (
+            [pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1.0]})],
+            "the column 'a' of table 1 is Float64, and in table 0",
+        ),
         ([pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1], "b": [1]})], "table 1 has 2 columns, and table 0 has 1"),
     ],
 )

@@ -157,7 +157,7 @@ def _indices(column: KeyColumn, values: Values) -> Values:
     chunks = [chunk for array in values for chunk in array.chunks]
     if any(not chunk.dictionary.equals(chunks[0].dictionary) for chunk in chunks[1:]):
         what = f"by {column.name}: tables have different ordered categories"
-        raise UsageError(what, way_out="give all of them the same ones")
+        raise UsageError(what, way_out="give all tables the same categories")
     type = values[0].type.index_type
     return [pa.chunked_array([chunk.indices for chunk in array.chunks], type) for array in values]
 

@@ -81,7 +81,7 @@ def _of_records(job: Job, join: RecordJoin, inputs: Inputs) -> tuple[Job, Inputs
     if [(part.kind, part.width) for part in a] != [(part.kind, part.width) for part in b]:
         keys = [", ".join(part.key_location for part in parts) for parts in (a, b)]
         raise InputError(
-            f"its key, {keys[1]}, has another type than that of {inputs.sources[0].name}, {keys[0]}",
+            f"its key, {keys[1]}, has another type than the key of {inputs.sources[0].name}, {keys[0]}",
             where=inputs.sources[1].name,
             way_out="join by keys of the same types and sizes",
         )

@@ -22,7 +22,7 @@ _WHAT = {
     "NAME_EXPECTED": "a name in quotes is expected",
     "COLON_EXPECTED": "a colon is expected",
     "COMMA_EXPECTED": "a comma, or the end of the object or array, is expected",
-    "TEXT_BEHIND_VALUE": "there is text behind the value",
+    "TEXT_BEHIND_VALUE": "text follows the value",
     "OPEN_STRING": "a string does not end",
     "CONTROL_IN_STRING": "a string holds a control character without an escape",
     "INVALID_ESCAPE": "a string has an invalid escape",

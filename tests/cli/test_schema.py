@@ -167,7 +167,7 @@ def test_a_column_alone_keeps_its_empty_fields() -> None:
          "its own name"),
         ("id,y\n1,2\n3,4,5\n", "--schema union", "two.csv:3: it has more fields than its header has names; check its "
          "separators and quotes"),
-        ('id,y\n1,2\n3,"4"5\n', "--schema union", "two.csv:3: not CSV: text stands behind a closing quote; check its "
+        ('id,y\n1,2\n3,"4"5\n', "--schema union", "two.csv:3: not CSV: text follows a closing quote; check its "
          "quotes"),
         ('id,y\n1,2\n3,"4\n', "--schema union", "two.csv:3: not CSV: a quote is not closed; check its quotes"),
         (TWO, "--schema union --format text", "--schema union: one.csv is text, which is not read by names of columns; "

@@ -62,7 +62,7 @@ def test_the_first_and_the_last_of_equal_rows() -> None:
             "--sum 2",
             "--sum 2: items compare as a whole, so equal ones have equal columns; name the key that equal",
         ),
-        ("a 1\n", "-k2 --sum 3", "--sum 3: the column is a part of the key; name a column that is no key"),
+        ("a 1\n", "-k2 --sum 3", "--sum 3: the column is a part of the key; name a column that is not a key"),
         ("a 1\n", "-k1,1 --sum n", "--sum n: there is no such column; count columns from 1, as 2"),
         ("id,n\na,1\n", "--field id --sum nn", "--sum nn: there is no such column; did you mean n? use id, n"),
         ("id,n\na,1\n", "--field id --sum 2,n", "--sum 'n': the column is named twice; name it once"),

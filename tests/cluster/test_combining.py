@@ -326,7 +326,7 @@ def test_pairs_of_json_that_are_no_objects(tmp_path: Path) -> None:
         (".parquet", Case("merge", {"source": ["source"]}), "--source: the column is made by one machine"),
         (
             ".jsonl", Case("join", {"type": ["asof"], "field": ["a:h"]}),
-            "--type asof: some texts of --field a:h may have no number, and a cluster does not look behind them",
+            "--type asof: some texts of --field a:h may have no number, and a cluster cannot look past them",
         ),
     ],
 )  # fmt: skip

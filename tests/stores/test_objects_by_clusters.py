@@ -117,7 +117,7 @@ def test_bytes_are_those_of_one_machine(
         names, there = _inputs(bucket, suffix, sort), bucket.url(f"there{place}{suffix}")
         job = made(names, there, ITEMS[suffix], parts=parts, equals=Equals.of(unique))
         if unique and suffix == ".npy":
-            with pytest.raises(OutputError, match="objects of S3 whose beginnings are known ahead"):
+            with pytest.raises(OutputError, match="objects of S3 whose headers are known before the end"):
                 run(job, executor=Here(seed, 4))
         else:
             run(to(job, bucket.url(f"here{place}{suffix}")))

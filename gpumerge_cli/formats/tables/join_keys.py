@@ -54,10 +54,10 @@ def _alike(a: KeyColumn, b: KeyColumn, tables: Sequence[Table]) -> tuple[KeyColu
     """Both keys with one type and one order."""
     type = common_key_type(a.type, b.type)
     if type is None or (a.kind and b.kind and a.kind != b.kind):
-        differs = "is compared otherwise than" if a.kind and b.kind else "has another type than"
+        differs = "is compared in another way than" if a.kind and b.kind else "has another type than"
         shown = [f"{key.name} {key.type}" for key in (a, b)]
         raise InputError(
-            f"its key, {shown[1]}, {differs} that of {tables[0].name}, {shown[0]}",
+            f"its key, {shown[1]}, {differs} the key of {tables[0].name}, {shown[0]}",
             where=tables[1].name,
             way_out="write one of them again with the type of the other",
         )
