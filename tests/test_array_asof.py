@@ -207,7 +207,7 @@ def test_disorder_is_found_where_it_is_asked_for() -> None:
     with pytest.raises(DisorderError, match="array 0, index 2: disorder: 2 comes after 3"):
         gpumerge_cli.asof_join(a, b, check=True)
     with pytest.raises(
-        DisorderError, match="array 0, index 2: disorder: it goes before the item at index 1, which has"
+        DisorderError, match="array 0, index 2: disorder: it should come before the item at index 1, which has"
     ):
         gpumerge_cli.asof_join(a, b, by=([0, 1, 1], [0, 0, 0]), check=True)
     groups = grouped(np, (np.zeros(3, "i4"), np.zeros(2, "i4")), gpumerge_cli.argsort)
@@ -247,7 +247,7 @@ def test_which_arrays_are_refused() -> None:
         gpumerge_cli.asof_join(texts, texts, direction="nearest")
     with pytest.raises(UsageError, match="tolerance: bytes have no distances"):
         gpumerge_cli.asof_join(texts, texts, tolerance=1)
-    with pytest.raises(UsageError, match="asof_join takes no records; give a field of each"):
+    with pytest.raises(UsageError, match="asof_join does not accept records; give a field of each"):
         gpumerge_cli.asof_join(np.zeros(1, "i4,f8"), np.zeros(1, "i4,f8"))
 
 

@@ -150,11 +150,11 @@ def test_outputs_that_a_gpu_cannot_write(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys.modules["cupy"], "may_share_memory", lambda a, b: False, raising=False)
     keys = fake(400, 3)
     for at in (4097, 4098, 4099):
-        with pytest.raises(UsageError, match="out does not lie at multiples of its items' size; give a copy of it"):
+        with pytest.raises(UsageError, match="out does not start at a multiple of its items' size; give a copy of it"):
             check_out(fake(at, 3), keys.dtype, 3, [keys])
-        with pytest.raises(UsageError, match="out does not lie at multiples"):
+        with pytest.raises(UsageError, match="out does not start at a multiple"):
             gpumerge_cli.sort(keys, values=fake(800, 3), out=fake(at, 3))
-        with pytest.raises(UsageError, match="an array does not lie at multiples of its items' size"):
+        with pytest.raises(UsageError, match="an array does not start at a multiple of its items' size"):
             Call.of([keys, fake(at, 3)], CallOptions())
     check_out(fake(4100, 3), keys.dtype, 3, [keys])
     check_out(fake(4097, 0), keys.dtype, 0, [fake(400, 0)])

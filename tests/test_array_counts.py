@@ -74,10 +74,10 @@ def test_structured_arrays_by_a_field() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda a: gpumerge_cli.merge(a, counts=True, out=np.empty(3, int)), "it does not go with out"),
-        (lambda a: gpumerge_cli.sort(a, counts=True, out=np.empty(3, int)), "it does not go with out"),
-        (lambda a: gpumerge_cli.sort(a, counts=True, devices=[0, 1]), "it does not go with devices"),
-        (lambda a: gpumerge_cli.union(a, counts=True, distinct=True), "it does not go with distinct"),
+        (lambda a: gpumerge_cli.merge(a, counts=True, out=np.empty(3, int)), "it cannot be combined with out"),
+        (lambda a: gpumerge_cli.sort(a, counts=True, out=np.empty(3, int)), "it cannot be combined with out"),
+        (lambda a: gpumerge_cli.sort(a, counts=True, devices=[0, 1]), "it cannot be combined with devices"),
+        (lambda a: gpumerge_cli.union(a, counts=True, distinct=True), "it cannot be combined with distinct"),
     ],
 )
 def test_what_is_refused(call: Any, said: str) -> None:

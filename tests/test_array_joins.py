@@ -194,7 +194,7 @@ def test_many_rows(rng: np.random.Generator) -> None:
             np.zeros(1, "i4,f8"),
             np.zeros(1, "i4,f8"),
             "inner",
-            r"join takes no records; give a field of each, as a\['f0'\]",
+            r"join does not accept records; give a field of each, as a\['f0'\]",
         ),
     ],
 )

@@ -363,7 +363,7 @@ def test_what_is_refused() -> None:
         gpumerge_cli.union(np.array([1]), values=[np.array([1]), np.array([2])])
     with pytest.raises(UsageError, match="backend='tpu' is not a backend; use auto, cpu, gpu"):
         gpumerge_cli.union(np.array([1]), backend="tpu")
-    with pytest.raises(UsageError, match="counts=True leaves equal keys out, so it does not go with out"):
+    with pytest.raises(UsageError, match="counts=True leaves equal keys out, so it cannot be combined with out"):
         gpumerge_cli.union(np.array([1]), counts=True, out=np.empty(1, int))
     with pytest.raises(TypeError, match=r"difference\(\) got an unexpected keyword argument 'unique'"):
         gpumerge_cli.difference(np.array([1]), unique=True)  # type: ignore[call-arg]

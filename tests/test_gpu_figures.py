@@ -116,7 +116,7 @@ def test_each_row_of_sorts_is_its_own_result() -> None:
     text = " ".join(section(SPEED, "## Sorts in the memory of a GPU").split())
     assert all(float(shown[2]) >= 1 for shown in table.values())
     shown = rows(section(KERNELS, "### Few keys of arrays, by rank"))
-    by_rank = "by rank; digits, each pass of which begins beside the one ahead, at 2^18"
+    by_rank = "by rank; at 2^18 by digits, where each pass begins while the one before it still runs"
     for title, at in ((by_rank, 0), ("CCCL 3.6.0", 3)):
         found = [1000 * float(calls[f"sort int32 2^{power}"][at]) for power in (10, 14, 16, 18)]
         assert shown[title] == [f"{each:.1f}" for each in found]
@@ -197,13 +197,13 @@ def test_each_row_of_sets_is_its_own_result_and_lost_calls_are_told() -> None:
         assert [cell.removesuffix(" ms") for cell in shown] == by_title[name, dtype, shapes.get(shape, shape)], title
     alone, calls = ([float(row[at]) / float(row[8]) for row in measured] for at in (5, 7))
     assert f"The device works for {min(alone):.1f} to {max(alone):.1f} of the time of Thrust's call" in text
-    assert f"A whole call from Python takes {min(calls):.1f} to {max(calls):.1f} of it" in text
-    assert f"In {sum(share > 1 for share in calls)} of the {len(calls)} rows that were measured it is slower" in text
+    assert f"A whole call from Python takes {min(calls):.1f} to {max(calls):.1f} times as long" in text
+    assert f"In {sum(share > 1 for share in calls)} of the {len(calls)} measured rows, it is slower" in text
     worst = measured[calls.index(max(calls))]
     assert f"{worst[7]} ms, and {worst[8]} ms for Thrust" in text
     text = " ".join((ROOT / "data" / "manual" / "python.md").read_text().split())
-    assert f"the GPU works for {min(alone):.1f} to {max(alone):.1f} of the time of Thrust" in text
-    assert f"a whole call takes {min(calls):.1f} to {max(calls):.1f} of it" in text
+    assert f"the GPU works for {min(alone):.1f} to {max(alone):.1f} of the time of Thrust's call" in text
+    assert f"a whole call takes {min(calls):.1f} to {max(calls):.1f} times as long" in text
 
 
 def test_the_times_of_calls_are_the_results() -> None:
@@ -223,10 +223,10 @@ def test_the_times_of_calls_are_the_results() -> None:
     ours = [float(cell) for table in following for name in few for cell in table[name][:2]]
     theirs = [float(table[name][2]) for table in following for name in few]
     told = " ".join(SPEED.split())
-    assert f"calls that follow each other take {min(ours):.1f} to {max(ours):.1f} us each" in told
+    assert f"calls one after the other take {min(ours):.1f} to {max(ours):.1f} us each" in told
     assert f"C++ takes {min(theirs):.1f} to {max(theirs):.1f} us" in told
     here = following[0]
-    assert f"{here['2^20'][3]} times at 2^20, {here['2^22'][3]} at 2^22 and {here['2^24'][3]} at 2^24" in told
+    assert f"is {here['2^20'][3]} at 2^20, {here['2^22'][3]} at 2^22 and {here['2^24'][3]} at 2^24" in told
     assert all(float(table[name][3]) < 1 for table in following for name in few)
 
 

@@ -290,7 +290,7 @@ def test_columns_become_records(put: Put, rng: np.random.Generator) -> None:
     ):
         with pytest.raises(UsageError, match=told):
             gpumerge_cli.sort(columns_)
-    with pytest.raises(UsageError, match=r"join takes no records; give a field of each, as a\['a'\]"):
+    with pytest.raises(UsageError, match=r"join does not accept records; give a field of each, as a\['a'\]"):
         gpumerge_cli.join({"a": numbers}, {"a": numbers})
     with pytest.raises(UsageError, match="values is a dict, not a list of arrays"):
         gpumerge_cli.merge(numbers, values={"a": numbers})
@@ -334,9 +334,9 @@ def test_messages(put: Put) -> None:
         rows = put(np.zeros(3, [("x", "c16")]))
         with pytest.raises(UsageError, match="complex numbers in records are not compared on a GPU; give their parts"):
             gpumerge_cli.diff(put(np.arange(3)), put(np.arange(3)), values=[rows, rows])
-    with pytest.raises(UsageError, match=r"several GPUs sort numbers alone, not arrays of .*; leave devices out"):
+    with pytest.raises(UsageError, match=r"several GPUs sort only numbers, not arrays of .*; leave devices out"):
         gpumerge_cli.sort(put(items), key=["city"], devices=[0])
-    with pytest.raises(UsageError, match="text: several keys are not read as values"):
+    with pytest.raises(UsageError, match="text: only one key can be read as values"):
         gpumerge_cli.sort(put(items), key=["city", "amount"], text="size")
 
 

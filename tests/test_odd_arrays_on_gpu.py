@@ -157,7 +157,7 @@ def test_misaligned_keys_are_refused(gpu_backend: Backend, name: str) -> None:
     keys = cupy.zeros(100_000, np.int32)
     bad = cupy.zeros(keys.nbytes + 1, np.uint8)[1:].view(np.int32)
     for _ in range(2):
-        with pytest.raises(UsageError, match="does not lie at multiples of its items' size; give a copy of it"):
+        with pytest.raises(UsageError, match="does not start at a multiple of its items' size; give a copy of it"):
             MISALIGNED[name](keys, bad)
         assert gpumerge_cli.sort(keys).tolist()[:1] == [0]
 

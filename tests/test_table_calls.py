@@ -229,7 +229,7 @@ def test_dictionaries_that_differ() -> None:
     b = pa.table({"s": pa.array(["b", "d"]).dictionary_encode()})
     assert merge_tables([a, b], "s")["s"].to_pylist() == ["a", "b", "c", "d"]
     ordered = [table.cast(pa.schema([("s", pa.dictionary(pa.int32(), pa.string(), ordered=True))])) for table in (a, b)]
-    with pytest.raises(UsageError, match="by s: tables have different ordered categories; give all of them the same"):
+    with pytest.raises(UsageError, match="by s: tables have different ordered categories; give all tables the same"):
         merge_tables(ordered, "s")
 
 
@@ -250,7 +250,7 @@ def test_kinds_of_text() -> None:
     more = pl.DataFrame({"size": ["5k", "n/a", "big", "1"], "row": [0, 1, 2, 3]})
     assert sort_table(more, ("size", key))["row"].to_list() == [1, 3, 0, 2]
     assert sort_table(more, [("size:r", key), "row"])["row"].to_list() == [1, 0, 3, 2]
-    with pytest.raises(UsageError, match="by row: values of type int64 are no texts; leave the TextKey out"):
+    with pytest.raises(UsageError, match="by row: values of type int64 are not texts; leave the TextKey out"):
         sort_table(more, ("row", key))
     with pytest.raises(UsageError, match="'list' needs a list"):
         sort_table(more, "size:list")
@@ -280,7 +280,10 @@ def test_disorder_is_found() -> None:
         ({"a": [1]}, "tables is a dict"),
         ([pl.DataFrame({"a": [1]}), pd.DataFrame({"a": [1]})], "table 1 is a pandas.DataFrame, and table 0 a polars"),
         ([pl.DataFrame({"a": [1]}), pl.DataFrame({"b": [1]})], "table 1 has the column 'b' where table 0 has 'a'"),
-        ([pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1.0]})], "the column 'a' of table 1 is Float64, and that of"),
+        (
+            [pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1.0]})],
+            "the column 'a' of table 1 is Float64, and in table 0",
+        ),
         ([pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1], "b": [1]})], "table 1 has 2 columns, and table 0 has 1"),
     ],
 )
@@ -300,7 +303,7 @@ def test_wrong_tables(tables: Any, message: str) -> None:
         ([("id", "down")], r"by: \('id', 'down'\) is not the name of a column"),
         (["id", "id:r"], "by: id is named twice"),
         ("list", "by list: values of type large_list<item: int64> have no order"),
-        ("id:size", "by id:size: values of type int64 are no texts"),
+        ("id:size", "by id:size: values of type int64 are not texts"),
         ("twin", "by: 2 columns are called 'twin'; rename them"),
     ],
 )

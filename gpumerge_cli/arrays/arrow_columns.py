@@ -118,7 +118,7 @@ def column_of(name: str, form: str, array: Any, xp: Any, memory: Any) -> ArrowCo
     dtype = _NUMBERS.get(form.partition(":")[0] if zone else form)
     width = int(form[2:]) if form.startswith("w:") else 0
     if form not in _WIDTHS and form != "b" and dtype is None and not width:
-        raise UsageError(f"{name}: columns of Arrow's format {form!r} are no keys", way_out=_WAY_OUT)
+        raise UsageError(f"{name}: columns of Arrow's format {form!r} cannot be keys", way_out=_WAY_OUT)
 
     def part(number: int, kind: Any, first: int, count: int) -> Any:
         """`count` items of a dtype from number `first` on in a buffer."""

@@ -91,14 +91,14 @@ def asof_join(
     for array in given:
         if array.dtype.names:
             raise UsageError(
-                "asof_join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]"
+                "asof_join does not accept records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]"
             )
     check = flag("check", check)
     groups = None if by is None else _groups(by, given)
     options = CallOptions(threads=threads, check=check and groups is None)
     call = Call.of(given, options)  # messages about dtypes come ahead of those about distances
     if call.imaged is not None and call.imaged.has_nulls:
-        raise UsageError("asof_join: a null is near to nothing", way_out="drop or fill nulls first")
+        raise UsageError("asof_join does not accept nulls", way_out="drop or fill nulls first")
     limit = limit_of(tolerance, call.keys.dtype if call.imaged is None else _TEXTS, direction)
     request = AsofRequest(direction, limit, groups, check)
     return run_call(given, options, lambda on: on.asof_join(request))

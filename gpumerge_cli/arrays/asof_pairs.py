@@ -130,7 +130,7 @@ def check_groups(xp: Any, images: tuple[Any, Any], found: Grouped) -> None:
         if wrong.any():
             at = int(xp.flatnonzero(wrong)[0])
             raise DisorderError(
-                f"disorder: it goes before the item at index {int(places[at])}, which has the same exact key",
+                f"disorder: it should come before the item at index {int(places[at])}, which has the same exact key",
                 where=f"array {side}, index {int(places[at + 1])}",
                 way_out="sort it first, with gpumerge_cli.sort",
             )

@@ -82,7 +82,7 @@ class Call:
         imaged = _imaged(given, options)
         if imaged is not None:
             if out is not None:
-                raise UsageError("out takes arrays alone, and the result is columns or text", way_out="leave it out")
+                raise UsageError("out must be an array, and the result is columns or text", way_out="leave it out")
             given, key, descending, text = imaged.images(), None, False, None
         keys = ArrayKeys.of(given, key, descending, text)
         on_device = same_side(given)
@@ -95,7 +95,7 @@ class Call:
         if not on_device:
             check_backend(backend, device)
             if keys.text is not None and backend == "gpu":
-                raise UsageError("the CPU reads text, so text does not go with backend='gpu'", way_out="use one")
+                raise UsageError("the CPU reads text, so text cannot be combined with backend='gpu'", way_out="use one")
         elif backend not in ("auto", "gpu"):
             raise UsageError(f"backend {backend!r} cannot work on CuPy arrays", way_out='use "gpu", or NumPy arrays')
         else:

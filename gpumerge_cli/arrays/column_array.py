@@ -37,7 +37,7 @@ class ColumnArray:
     values: Any
     """The values, 1-D, of a dtype of keys; with offsets the bytes of all texts, uint8."""
     offsets: Any = None
-    """int32 or int64: text i lies in values[offsets[i]:offsets[i + 1]]. None if values are no texts."""
+    """int32 or int64: text i lies in values[offsets[i]:offsets[i + 1]]. None if values are not texts."""
     valid: Any = None
     """bool, False for each null; None if there are no nulls."""
     nulls: NullsPlace | None = None
@@ -210,7 +210,7 @@ def _of_texts(texts: Sequence[str | bytes | None] | Iterable[Any]) -> ArrowColum
     try:
         listed = [one.encode("utf-8", "surrogateescape") if isinstance(one, str) else one for one in texts]
     except UnicodeEncodeError as error:
-        raise UsageError(f"{short_repr(error.object)} is no text: {error.reason}", way_out="give bytes") from None
+        raise UsageError(f"{short_repr(error.object)} is not text: {error.reason}", way_out="give bytes") from None
     data = b"".join(one or b"" for one in listed)
     ends = np.cumsum([0, *(len(one or b"") for one in listed)], dtype=np.int64)
     valid = np.array([one is not None for one in listed], np.bool_)

@@ -55,12 +55,12 @@ class ImagedItems:
             found = cls(given, _named_keys(given, key, descending), text, threads or cores())
         elif key is not None:
             raise UsageError(
-                "a column has no fields, so it takes no key", way_out="leave key out, or give a dict of columns"
+                "a column has no fields, so it cannot have a key", way_out="leave key out, or give a dict of columns"
             )
         else:
             found = cls([_as_column(each) for each in given], [("", descending)], text, threads or cores())
         if text is not None and len(found.keys) > 1:
-            raise UsageError("text: several keys are not read as values", way_out="give the name of one column")
+            raise UsageError("text: only one key can be read as values", way_out="give the name of one column")
         same_side([each.values for each in found._key_columns()])
         for name, _ in found.keys:
             _check_alike(found._columns(found.given, name), name)

@@ -272,7 +272,7 @@ class DeviceCall:
 
             check_uncaptured()
             return key_images(cupy, self._backend, [words_of(cupy, array, keys.parts) for array in arrays])
-        assert isinstance(order, KeyOrder), "kernels of arrays take numbers alone"
+        assert isinstance(order, KeyOrder), "kernels of arrays accept only numbers"
         return [order.image_of_bits(contiguous(array).view(order.unsigned)) for array in arrays]
 
     def _folded(

@@ -78,6 +78,8 @@ def diff(
     given = as_arrays([a, b], empty="" if text is None else EMPTY_TEXTS)
     for array in given:
         if array.dtype.names:
-            raise UsageError("diff takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
+            raise UsageError(
+                "diff does not accept records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]"
+            )
     options = CallOptions(values, descending=descending, threads=threads, check=check, text=text)
     return ArrayDiff(*run_call(given, options, lambda on: on.diff(multi=multi)))

@@ -95,6 +95,8 @@ def join(
     given = as_arrays([a, b], empty="" if text is None else EMPTY_TEXTS)
     for array in given:
         if array.dtype.names:
-            raise UsageError("join takes no records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]")
+            raise UsageError(
+                "join does not accept records", way_out=f"give a field of each, as a[{array.dtype.names[0]!r}]"
+            )
     options = CallOptions(descending=descending, threads=threads, check=check, text=text)
     return run_call(given, options, lambda on: on.join(how))

@@ -68,7 +68,7 @@ def check_unique(xp: Any, sides: Sequence[Any]) -> None:
         again = ~_differ(keys[1:], keys[:-1])
         if again.any():
             raise InputError(
-                "its key is that of the item ahead of it",
+                "its key equals the key of the item before it",
                 where=f"array {number}, index {int(xp.flatnonzero(again)[0]) + 1}",
                 way_out="give keys that are unique, or pair items with equal keys in order, multi=True",
             )

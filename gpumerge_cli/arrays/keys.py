@@ -75,7 +75,7 @@ class ArrayKeys:
             raise UsageError(f"arrays of different dtypes: {names}", way_out="convert them to one dtype")
         if several is not None:
             if text is not None:
-                raise UsageError("text: several keys are not read as values", way_out="give the name of one field")
+                raise UsageError("text: only one key can be read as values", way_out="give the name of one field")
             return cls._of_parts(dtype, [_part(dtype, name, turned != descending) for name, turned in several])
         path = () if field is None else _path(dtype, field)
         items, leaf = _as_items(dtype, path)
@@ -120,7 +120,7 @@ class ArrayKeys:
     def check_for_several_gpus(self) -> None:
         """Raise UsageError unless keys are numbers or bools."""
         if self.dated or self.parts:
-            what = f"several GPUs sort numbers alone, not arrays of {self.dtype}"
+            what = f"several GPUs sort only numbers, not arrays of {self.dtype}"
             raise UsageError(what, way_out="leave devices out, or give one array on one GPU")
 
     @property

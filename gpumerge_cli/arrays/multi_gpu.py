@@ -36,7 +36,7 @@ def sort_on_gpus(array: Any, devices: Sequence[int] | None, request: SortRequest
     call = Call.of((array,), options)
     (given,), keys, out = call.arrays, call.keys, options.out
     if call.imaged is not None:
-        raise UsageError("several GPUs sort numbers alone, not columns", way_out="leave devices out")
+        raise UsageError("several GPUs sort only numbers, not columns", way_out="leave devices out")
     if call.on_device or keys.parts:
         keys.check_for_several_gpus()
     if not call.on_device:

@@ -53,7 +53,9 @@ def wants_counts(counts: bool, **others: Any) -> bool:
         return False
     for name, value in others.items():
         if value is not None and value is not False:
-            raise UsageError(f"counts=True leaves equal keys out, so it does not go with {name}", way_out="use one")
+            raise UsageError(
+                f"counts=True leaves equal keys out, so it cannot be combined with {name}", way_out="use one"
+            )
     return True
 
 
@@ -108,7 +110,7 @@ def is_aligned(array: Any) -> bool:
 def check_aligned(array: Any, name: str) -> None:
     """Raises UsageError for a CuPy array whose items do not lie at multiples of their size. name: for the message."""
     if not is_aligned(array):
-        raise UsageError(f"{name} does not lie at multiples of its items' size", way_out="give a copy of it")
+        raise UsageError(f"{name} does not start at a multiple of its items' size", way_out="give a copy of it")
 
 
 def in_native_order(dtype: np.dtype[Any]) -> np.dtype[Any]:

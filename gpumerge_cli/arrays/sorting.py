@@ -106,9 +106,9 @@ def sort(
     options = CallOptions(rows, key, descending, out, backend, device, threads, listed=False, text=text)
     if devices is not None or shares:
         if text is not None:
-            raise UsageError("the CPU reads text, so text does not go with devices", way_out="use one")
+            raise UsageError("the CPU reads text, so text cannot be combined with devices", way_out="use one")
         if values is not None or backend == "cpu":
-            raise UsageError("several GPUs sort keys alone", way_out="leave devices, or values and backend, out")
+            raise UsageError("several GPUs sort only keys", way_out="leave devices, or values and backend, out")
         return sort_on_gpus(array, devices, request, options)
     return run_call((array,), options, lambda on: on.sort(request), counts=counts)
 

@@ -81,9 +81,9 @@ def columns_named(schema: pa.Schema, by: By, nulls: NullPlace) -> tuple[KeyColum
 
 
 def _with_rule(column: KeyColumn, how: Direction | TextKey | None) -> KeyColumn:
-    """The column with all parameters of its kind. Raises UsageError for values that are no texts."""
+    """The column with all parameters of its kind. Raises UsageError for values that are not texts."""
     if not is_text(column.type):
-        what = f"by {column.name}: values of type {column.type} are no texts"
+        what = f"by {column.name}: values of type {column.type} are not texts"
         raise UsageError(what, way_out="leave the TextKey out")
     word = next((word for word, kind in TEXT_KINDS.items() if kind.name == column.kind), None)
     key = how if isinstance(how, TextKey) else TextKey(word)  # type: ignore[arg-type]
@@ -157,7 +157,7 @@ def _indices(column: KeyColumn, values: Values) -> Values:
     chunks = [chunk for array in values for chunk in array.chunks]
     if any(not chunk.dictionary.equals(chunks[0].dictionary) for chunk in chunks[1:]):
         what = f"by {column.name}: tables have different ordered categories"
-        raise UsageError(what, way_out="give all of them the same ones")
+        raise UsageError(what, way_out="give all tables the same categories")
     type = values[0].type.index_type
     return [pa.chunked_array([chunk.indices for chunk in array.chunks], type) for array in values]
 

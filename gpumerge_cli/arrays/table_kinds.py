@@ -171,11 +171,10 @@ def check_alike(kind: TableKind, tables: Sequence[Any]) -> None:
                 raise UsageError(what, way_out="give all tables the same columns in one order")
             if not kind.are_alike(type, usual_type):
                 if _has_categories(type) and _has_categories(usual_type) and (type.ordered or usual_type.ordered):
-                    what = f"the ordered categories of the column {name!r} of table {number} are not those of table 0"
-                    raise UsageError(what, way_out="give all of them the same ones")
-                what = (
-                    f"the column {name!r} of table {number} is {_shown(type)}, and that of table 0 {_shown(usual_type)}"
-                )
+                    what = f"the ordered categories of the column {name!r} of table {number} differ from table 0"
+                    raise UsageError(what, way_out="give all tables the same categories")
+                types = f"{_shown(type)}, and in table 0 it is {_shown(usual_type)}"
+                what = f"the column {name!r} of table {number} is {types}"
                 raise UsageError(what, way_out="cast one of them")
 
 

@@ -75,5 +75,5 @@ def size_in_range(option: str, value: int | None, default: int, low: int, high: 
     if value is None:
         return default
     if not low <= value <= high:
-        raise UsageError(f"{option} {value}: the CPU backend takes {low} to {high} {what}")
+        raise UsageError(f"{option} {value}: the CPU backend accepts {low} to {high} {what}")
     return value

@@ -60,7 +60,7 @@ def with_fields(text: str, fields: Mapping[str, str]) -> str:
     if any(name == "job" for _, name, _, _ in parts) and not _stays_below(fields["job"]):
         raise UsageError(
             f"the job's name {fields['job']!r} leads out of a folder, so {{job}} cannot stand for it",
-            way_out="rename the job: no '..', no '.' between slashes, no slash ahead, no URL",
+            way_out="rename the job: no '..', no '.' between slashes, no leading slash, no URL",
         )
     return text.format_map(fields)
 

@@ -53,7 +53,7 @@ class Files:
         """Refuse to replace one of several inputs: a job that is killed and runs again would merge it in twice."""
         real = self._folder.real(output)
         if len(inputs) > 1 and real in map(self._folder.real, inputs):
-            message = f"it replaces {real}, one of its inputs: run again, it would merge that twice"
+            message = f"it replaces {real}, one of its inputs: a second run would merge it twice"
             raise UsageError(message, way_out="name another output")
 
 

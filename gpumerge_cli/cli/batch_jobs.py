@@ -141,7 +141,7 @@ def _parse(
         for value in values
     ]
     if {"--key", "--field"} <= {one.written for one in option_values}:
-        what = "key and field: which of them goes first is not known"
+        what = "key and field: the order of these keys is not known"
         raise UsageError(what, way_out="give all keys of a job with one of them")
     settings.used.clear()  # those of the job before
     try:

@@ -173,7 +173,7 @@ def _deliver(
     if writers and len(reports) > 1:
         raise UsageError(
             "-o: RESULTS are from several devices or numbers of threads",
-            way_out="render those of one at a time",
+            way_out="render the results of one device and one number of threads",
         )
     written = 0
     try:

@@ -40,7 +40,7 @@ def job_of(options: CheckOptions) -> Job:
 
     devices = options.device or ()
     if "device" in options.given and len(devices) > 1:
-        raise UsageError(f"--device {','.join(map(str, devices))}: a check takes one GPU", way_out="name one")
+        raise UsageError(f"--device {','.join(map(str, devices))}: a check uses one GPU", way_out="name one")
     names = file_names(options)
     items = items_of(options, names)
     operation = Operation("check", equals=Equals.of(options.unique))

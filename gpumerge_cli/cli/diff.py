@@ -51,7 +51,7 @@ def job_of(options: DiffOptions) -> Job:
     check_report_place(options.changes, (*job.inputs, job.output.name, *filter(None, [options.report])), "--changes")
     if len(job.inputs) != 2:
         files = "1 file" if len(job.inputs) == 1 else f"{len(job.inputs)} files"
-        raise UsageError(f"diff takes two files, not {files}", way_out="name the old one and the new one")
+        raise UsageError(f"diff needs two files, not {files}", way_out="name the old one and the new one")
     return job
 
 

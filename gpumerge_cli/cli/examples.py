@@ -49,7 +49,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
         (
             "gpumerge join --type asof --field sym,at:time --tolerance 5m trades.csv quotes.csv --output both.csv",
-            "Each trade beside the last quote of its symbol, at most five minutes ahead of it.",
+            "Each trade beside the last quote of its symbol, at most five minutes before it.",
         ),
     ),
     "sort": (

@@ -154,7 +154,8 @@ def header_prefix(options: OrderOptions | JoinOptions) -> bytes:
     """The bytes with which lines of headers begin; b"" without the option. Raises UsageError for an empty text."""
     if options.header_prefix == "":
         raise UsageError(
-            "--header-prefix '': every line begins so", way_out="write the text that lines of headers have"
+            "--header-prefix '': every line begins with an empty text",
+            way_out="write the text that lines of headers have",
         )
     return os.fsencode(options.header_prefix or "")
 
@@ -164,7 +165,7 @@ def _in_sequence(
 ) -> list[KeySpec]:
     """The keys of -k and the columns of each --field, in the order of `sequence`, see OrderOptions."""
     if keys and sorted(sequence) != ["field"] * len(columns) + ["key"] * len(keys):
-        what = "-k and --field: which of them goes first is not known"
+        what = "-k and --field: the order of these keys is not known"
         raise UsageError(what, way_out="write both on the command line, or all keys with one of them")
     left = {"key": iter([key] for key in keys), "field": iter(columns)}
     return [key for name in sequence or ["field"] * len(columns) for key in next(left[name])]

@@ -116,7 +116,7 @@ def parse_separator(text: str) -> bytes:
         )
     if len(byte) > 1 and b"\n" in byte:
         raise UsageError(
-            f"-t {quoted_value(text)} has an end of a line in it", way_out="name bytes that stand within a line"
+            f"-t {quoted_value(text)} contains an end of a line", way_out="name bytes that stand within a line"
         )
     return byte
 

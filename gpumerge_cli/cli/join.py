@@ -45,7 +45,7 @@ def job_of(options: JoinOptions) -> Job:
         named = "1 file was named" if len(names) == 1 else f"{len(names)} files were named"
         in_words = f"; between columns write commas, as {_COLUMNS_OPTION} id,name"
         more = in_words if options.columns and len(names) > 2 else ""
-        raise UsageError(named, way_out=f"a join takes two, A and B{more}")
+        raise UsageError(named, way_out=f"a join needs two, A and B{more}")
     options = without_line_settings(options, names)
     output = "-" if options.output is None else options.output
     check_report_place(options.report, (*names, output))

@@ -195,7 +195,7 @@ def letters_of_both(a: KeySpec, b: KeySpec) -> frozenset[str]:
         letters = ["".join(sorted(key.start)) for key in (a, b)]
         raise UsageError(
             f"-1 has a key compared by {letters[0]}, -2 by {letters[1]}",
-            way_out="give both the same letters, or one none",
+            way_out="give both the same letters, or only one of them letters",
         )
     return a.start or b.start
 
@@ -204,7 +204,8 @@ def check_counts(a: Sequence[KeySpec], b: Sequence[KeySpec]) -> None:
     """Raise UsageError if the keys of A and of B are not as many."""
     if len(a) != len(b):
         raise UsageError(
-            f"a key of A has {_counted(a)}, and one of B has {_counted(b)}", way_out="name as many for each file"
+            f"a key of A has {_counted(a)}, and one of B has {_counted(b)}",
+            way_out="name the same number for both files",
         )
 
 

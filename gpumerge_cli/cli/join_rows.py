@@ -38,7 +38,7 @@ def of_tables(options: JoinOptions, names: tuple[str, ...]) -> tuple[Items, Join
     if option is not None:
         raise UsageError(f"{option}: it is for text, and the files are tables", way_out="leave it out")
     if options.empty is not None:
-        raise UsageError(f"-e {options.empty}: what a table lacks is null", way_out="leave it out")
+        raise UsageError(f"-e {options.empty}: missing values of a table are null", way_out="leave it out")
     if options.record_size or options.key_offset or options.key_size:
         raise UsageError("--record-size and the like: the files are tables", way_out="leave it out")
     given = given_fields(options)
@@ -100,7 +100,7 @@ def _columns(
     if not options.columns:
         return None
     if any(name == "-" for name in files):
-        what = f"{OPTION}: the columns of standard input are not known ahead"
+        what = f"{OPTION}: the columns of standard input are not known before it is read"
         raise UsageError(what, way_out="write it to a file first")
     if not any(keys):
         raise UsageError(f"{OPTION} chooses columns of a join whose key is named", way_out="name the key with --field")

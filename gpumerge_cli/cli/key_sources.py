@@ -46,7 +46,8 @@ def _placed(order: LineOrder, options: LineOptions) -> LineOrder:
         raise UsageError(what, way_out="name one by -k or --field, or give --sort a word")
     if "invalid" in given and not any(key.kind.typed for key in order.keys):
         raise UsageError(
-            "--invalid: no key is of a kind whose values can be invalid", way_out=f"those are {', '.join(TYPED_WORDS)}"
+            "--invalid: no key is of a kind whose values can be invalid",
+            way_out=f"such kinds are {', '.join(TYPED_WORDS)}",
         )
     invalid = "" if options.invalid in (None, "error") else options.invalid
     values = tuple(os.fsencode(value.strip(" \t\n")) for text in options.null_values for value in text.split(","))

@@ -51,7 +51,7 @@ def job_of(options: RankOptions) -> Job:
     names = file_names(options)
     output = "-" if options.output is None else options.output
     if is_url(output):
-        raise UsageError(f"-o {shown(output)}: answers go to a file of this machine", way_out="name one")
+        raise UsageError(f"-o {shown(output)}: answers are written to local files only", way_out="name one")
     check_report_place(None if output == "-" else output, names, "-o")
     as_json = options.json or options.split is not None or output.lower().endswith(".json")
     _check_name(output, as_json=as_json)

@@ -121,7 +121,7 @@ RECIPES = (
         "Join two CSV files", "gpumerge join --field id people.csv towns.csv", "lookup vlookup match left combine",
     ),
     Recipe(
-        "Find the last quote ahead of each trade", "gpumerge join --type asof --field sym,at:n trades.csv quotes.csv",
+        "Find the last quote before each trade", "gpumerge join --type asof --field sym,at:n trades.csv quotes.csv",
         "asof nearest as-of join time series",
     ),
     Recipe("Check that files are in order", "gpumerge check -n numbers.txt", "sorted validate verify disorder"),

@@ -49,7 +49,7 @@ def comparison_job(options: CompareOptions) -> Job:
     if len(job.inputs) != 2:
         files = "1 file" if len(job.inputs) == 1 else f"{len(job.inputs)} files"
         raise UsageError(
-            f"compare takes two files, not {files}", way_out="name two, or use union and the like for more"
+            f"compare needs two files, not {files}", way_out="name two, or use union and the like for more"
         )
     return job
 

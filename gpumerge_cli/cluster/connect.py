@@ -176,7 +176,7 @@ def _remote(address: str, stack: ExitStack) -> Client:
         target = address
     else:
         raise UsageError(
-            f"--cluster {address}: no such file, and no address",
+            f"--cluster {address}: it is neither a file nor an address",
             way_out="name HOST:PORT, a scheduler's file, or local:N, N from 1 on",
         )
     way_out = "start one there (dask scheduler), or name another; its Dask must be of this version"

@@ -86,5 +86,5 @@ class Copies:
         if self.output:
             return output_path(self.output, folders, why), folders
         if not folders and not self.workers.here:
-            raise UsageError(why, way_out="name one with -T that all see")
+            raise UsageError(why, way_out="name one with -T that all machines see")
         return os.path.basename(shown(first)), folders or (tempfile.gettempdir(),)

@@ -154,7 +154,7 @@ class Dispatcher:
                 self._fill()
                 self._duplicate_late_tasks()
             if self._unfinished_bytes:  # a fault of this program, which must not cost anybody a byte
-                raise ClusterError(f"{self._unfinished_bytes} bytes of the inputs were not worked on")
+                raise ClusterError(f"{self._unfinished_bytes} bytes of the inputs were not processed")
         except BaseException:
             self.tasks.stop()
             raise

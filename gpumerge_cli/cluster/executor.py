@@ -228,7 +228,7 @@ def _refuse_gaps(inputs: Inputs, join: JoinRules | JoinRequest | DiffRequest | N
         if last is not None and join.asof.measure == "by kind" and last.compare in _WITH_GAPS:
             what = f"--type asof: some texts of {last.option_text} may have no number"
             way_out = "leave --cluster out, or store the key as numbers"
-            raise UsageError(f"{what}, and a cluster does not look behind them", way_out=way_out)
+            raise UsageError(f"{what}, and a cluster cannot look past them", way_out=way_out)
 
 
 def note_facts(work: Pass, task: Task, answer: Reply) -> None:

@@ -34,7 +34,7 @@ def check_output(name: str, compression: str | None, *, plain: bool) -> None:
 
 def unwritable_error(name: str) -> OutputError:
     """The error for an output that workers cannot write. name: in messages."""
-    what = "a cluster writes plain files, and objects of S3 whose beginnings are known ahead"
+    what = "a cluster writes plain files, and objects of S3 whose headers are known before the end"
     return OutputError(what, where=name, way_out="name one with -o that is not compressed, or leave --cluster out")
 
 

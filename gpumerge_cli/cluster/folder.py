@@ -62,7 +62,7 @@ def output_path(output: str, folders: Sequence[str], why: str) -> str:
     if not is_url(output):
         return output
     if not folders:
-        raise UsageError(why, way_out="name one with -T that all see")
+        raise UsageError(why, way_out="name one with -T that all machines see")
     return os.path.join(".", shown(output).rpartition("/")[2])
 
 

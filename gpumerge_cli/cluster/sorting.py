@@ -111,7 +111,7 @@ def _log(inputs: Inputs, shipment: Shipment, pieces: Sequence[Chunk], size: int)
     unknown = [one.path for one in seen if is_url(one.path) and not one.tag]
     if resume and unknown:
         raise InputError(
-            "its server gives no tag that tells whether it is the same as before", where=shown(unknown[0]),
+            "its server gives no tag, so a change cannot be detected", where=shown(unknown[0]),
             way_out="leave --resume out, or copy it to a file",
         )  # fmt: skip
     return RunLog(path, sort_digest(seen, pieces, inputs.order), size, resume=resume)

@@ -71,6 +71,6 @@ class FilePlaces:
     def _known_place(self, number: int, position: int) -> int:
         place = self.place(number, position)
         if place is None:
-            what = "no cut of it is known, since the records that are merged have other columns than it"
+            what = "it cannot be cut, because the merged records have other columns"
             raise InputError(what, where=self._sources[number].name, way_out="give all files the same columns")
         return place

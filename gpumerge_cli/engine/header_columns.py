@@ -38,7 +38,7 @@ def check_columns(lines: Sequence[HeaderLine], layout: Layout) -> None:
             more = ", or give keys by their numbers" if items.headers == "first" else ""
             raise differing(line, first, f"{by_schema(layout, line.text)}{more}")
         if items.headers == "first" and len(fields) != len(its):
-            counts = f"it has {len(fields)} columns, but the output's header, that of {first.where}, has {len(its)}"
+            counts = f"it has {len(fields)} columns, but the output's header, from {first.where}, has {len(its)}"
             getLogger("gpumerge").warning(
                 "gpumerge: %s: warning: %s; %s", line.where, counts, by_schema(layout, line.text)
             )

@@ -151,7 +151,7 @@ def differing(line: HeaderLine, known: HeaderLine, way_out: str) -> InputError:
     """The error for two lines of columns."""
     shown, other = shown_apart(line.text, known.text)
     return InputError(
-        f"its columns {shown} differ from those of {known.where}, {other}", where=line.where, way_out=way_out
+        f"its columns {shown} differ from the columns of {known.where}, {other}", where=line.where, way_out=way_out
     )
 
 

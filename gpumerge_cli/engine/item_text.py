@@ -95,7 +95,7 @@ def split_fields(part: str) -> list[str]:
     try:
         return next(csv.reader([printable(part)], strict=True), []) or [""]
     except csv.Error as error:
-        raise UsageError(f"its fields are not those of CSV: {error}", way_out="check its quotes") from None
+        raise UsageError(f"its fields are not valid CSV: {error}", way_out="check its quotes") from None
 
 
 def format_fields(fields: Sequence[str]) -> str:
@@ -151,7 +151,7 @@ def _number(text: str, order: KeyOrder) -> bytes:
     except (ValueError, OverflowError):
         raise UsageError(f"it is not of type {dtype}", way_out=f"write {_example(order)}") from None
     if dtype.kind == "f" and np.isinf(item[0]) and "inf" not in text.lower():
-        raise UsageError(f"it is too large for {dtype}", way_out="write inf, or a lesser number")
+        raise UsageError(f"it is too large for {dtype}", way_out="write inf, or a smaller number")
     return item.tobytes()
 
 

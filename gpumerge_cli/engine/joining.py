@@ -29,7 +29,7 @@ _MEASURES_OF_RECORDS: dict[str, tuple[Measure, Scale]] = {
 def check_joined(job: Job) -> None:
     """Raise UsageError if the inputs are not two, or if their formats are not joined with each other."""
     if len(job.inputs) != 2:
-        raise UsageError(f"{len(job.inputs)} files were named", way_out=f"a {job.operation.title} takes two")
+        raise UsageError(f"{len(job.inputs)} files were named", way_out=f"a {job.operation.title} needs two")
     layouts = layouts_of(job.inputs, job.items)
     if isinstance(job.operation.join, DiffRequest):
         check_compared(job.operation.join, layouts)
@@ -81,7 +81,7 @@ def _of_records(job: Job, join: RecordJoin, inputs: Inputs) -> tuple[Job, Inputs
     if [(part.kind, part.width) for part in a] != [(part.kind, part.width) for part in b]:
         keys = [", ".join(part.key_location for part in parts) for parts in (a, b)]
         raise InputError(
-            f"its key, {keys[1]}, has another type than that of {inputs.sources[0].name}, {keys[0]}",
+            f"its key, {keys[1]}, has another type than the key of {inputs.sources[0].name}, {keys[0]}",
             where=inputs.sources[1].name,
             way_out="join by keys of the same types and sizes",
         )

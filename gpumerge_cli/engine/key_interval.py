@@ -26,13 +26,13 @@ def chunk_within(inputs: Inputs, keys: KeyInterval) -> Chunk:
     start = None if keys.start is None else search.parsed(keys.start, "--from")
     stop = None if keys.stop is None else search.parsed(keys.stop, "--to")
     if start is not None and stop is not None and search.goes_behind(start, stop):
-        raise UsageError(f"--from '{keys.start}' goes behind --to '{keys.stop}' in the order", way_out="swap them")
+        raise UsageError(f"--from '{keys.start}' comes after --to '{keys.stop}' in the order", way_out="swap them")
     low = [0] * len(inputs.sources) if start is None else search.ahead(start)
     high = [source.size for source in inputs.sources] if stop is None else search.ahead(stop)
     for source, first, last in zip(inputs.sources, low, high, strict=True):
         if first > last:
             raise DisorderError(
-                "disorder: the first item that goes before --to lies ahead of those of --from",
+                "disorder: the items before --to end before the items of --from begin",
                 where=source.location(last),
                 way_out="gpumerge check tells which file is not in order",
             )

@@ -279,7 +279,7 @@ def _checked_source(positions: Sequence[int], inputs: Inputs) -> int | None:
     if ahead and max(ahead) > min(heads):
         source, at = places[min(heads)[1]]
         raise DisorderError(
-            "disorder: the item goes before others that lie ahead of it in the merge",
+            "disorder: the item should come before items that precede it in the merge",
             where=source.location(at),
             way_out="gpumerge check tells which file is not in order",
         )

@@ -163,7 +163,7 @@ class PackedFile:
                 block = self._codec.unpack(self._file.read_exactly(start, stop - start))
                 if len(block) != min(self._codec.block, self.size - number * self._codec.block):
                     raise OutputError(
-                        "a temporary file did not decompress to what it was",
+                        "a temporary file did not decompress to its original bytes",
                         way_out="use another --compress-program, or none",
                     )
                 self._unpacked[number] = block

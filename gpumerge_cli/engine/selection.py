@@ -62,7 +62,7 @@ class Selection:
         from_end = ranks.start < 0 and ranks.stop is None
         if not from_end and (ranks.start != 0 or ranks.stop is None or ranks.stop < 0):
             raise UsageError(
-                "a sort writes its first or last items", way_out="sort to a file, then merge a range of it"
+                "a sort can write only its first or last items", way_out="sort to a file, then merge a range of it"
             )
         combines = margin is not None and (margin.count is not None or margin.sums_columns)
         if combines or equals not in (Equals.ALL, Equals.FIRST, Equals.LAST):
@@ -73,7 +73,7 @@ class Selection:
                 "--keep-order sorts nothing, so it has no --head and --tail", way_out="leave one of them out"
             )
         if margin is not None and not equals.keeps_all:
-            what = "--source does not go with --unique where only the first or last items are written"
+            what = "--source cannot be combined with --unique if only the first or last items are written"
             raise UsageError(what, way_out="leave one of them out")
         return cls(-ranks.start if from_end else ranks.stop or 0, from_end, equals)
 

@@ -93,7 +93,7 @@ def _check_year(source: Source, order: Order, number: int, line: bytes, found: R
     if by_own is not None and by_own.seconds != found.seconds:
         raise InputError(
             f"{_shown(line, found)} has no year: it is {in_utc(by_own)[:4]} by the time of this file, but "
-            f"{in_utc(found)[:4]} by that of the newest one without years",
+            f"{in_utc(found)[:4]} by the time of the newest file without years",
             where=source.name,
             way_out="merge files of one year, and give it by --year",
         )

@@ -44,9 +44,7 @@ def refuse_wide(name: str, start: bytes, *, in_fields: bool) -> None:
     if wide and (in_fields or start.startswith(_WIDE_MARKS)):
         way_out = f"convert it first, for example with iconv -f {wide} -t UTF-8"
         way_out += "" if in_fields else "; --format text takes it as it is"
-        raise InputError(
-            f"it holds {wide} text, whose lines cannot be taken apart by bytes", where=name, way_out=way_out
-        )
+        raise InputError(f"it holds {wide} text, whose lines cannot be split by bytes", where=name, way_out=way_out)
 
 
 def refuse_records(name: str, start: bytes) -> None:

@@ -45,7 +45,7 @@ def _block_bytes(window: Window, start: int) -> int:
     if start and not head.startswith(_GZIP):
         if _are_zeros(window, start):  # which may follow members of gzip
             return 0
-        raise BlockDamageError(start, "no block begins there, or the one ahead of it is damaged")
+        raise BlockDamageError(start, "no block begins there, or the block before it is damaged")
     if len(head) < _LEAST:
         if start:
             raise BlockDamageError(start, "the file ends inside it")
@@ -108,7 +108,7 @@ def _unpacker(library: Any) -> Callable[[bytes, int], bytes]:
             start += packed
         joined = found[0] if len(found) == 1 else b"".join(found)
         if len(joined) != size:
-            raise BlockDamageError(start, "its blocks are others than when it was opened")
+            raise BlockDamageError(start, "its blocks have changed since it was opened")
         return joined
 
     return unpack

@@ -29,7 +29,7 @@ from gpumerge_cli.order.rules import LineKey
 _BLOCK = 1 << 20
 _FAULTS: dict[RecordFault, tuple[str, str]] = {
     "surplus field": ("it has more fields than its header has names", "check its separators and quotes"),
-    "text behind quote": ("not CSV: text stands behind a closing quote", "check its quotes"),
+    "text behind quote": ("not CSV: text follows a closing quote", "check its quotes"),
     "open quote": ("not CSV: a quote is not closed", "check its quotes"),
 }
 

@@ -22,7 +22,7 @@ _WHAT = {
     "NAME_EXPECTED": "a name in quotes is expected",
     "COLON_EXPECTED": "a colon is expected",
     "COMMA_EXPECTED": "a comma, or the end of the object or array, is expected",
-    "TEXT_BEHIND_VALUE": "there is text behind the value",
+    "TEXT_BEHIND_VALUE": "text follows the value",
     "OPEN_STRING": "a string does not end",
     "CONTROL_IN_STRING": "a string holds a control character without an escape",
     "INVALID_ESCAPE": "a string has an invalid escape",
@@ -86,7 +86,7 @@ def line_error(
         name = added[fault.key - len(order.keys)]
         what = f"it has a member {name} already, which the output adds"
         if fault.name == "NO_OBJECT":
-            what = f"it is not an object, so that it cannot get a member {name}"
+            what = f"it is not an object, so it cannot get a member {name}"
         return InputError(what, where=where, way_out=way_out_of_member(name))
     if fault.key >= 0:
         return _key_error(where, text, fault, order.keys[fault.key])

@@ -42,7 +42,7 @@ def path_of(word: str) -> tuple[str, ...]:
     """The names that a path goes through. Raises UsageError for an invalid escape."""
     rest = _ESCAPED.sub("", word)
     if "\\" in rest:
-        what = f"--field {word}: a backslash stands ahead of a dot, a comma, a colon or a backslash"
+        what = f"--field {word}: a backslash may stand only before a dot, a comma, a colon or a backslash"
         raise UsageError(what, way_out=r"write \\ for a backslash")
     return tuple(_ESCAPED.sub(r"\1", part) for part in _split(_BETWEEN_DOTS, word))
 

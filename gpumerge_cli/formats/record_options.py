@@ -210,7 +210,8 @@ def _named(items: Dtype, text: str, option: str) -> list[tuple[str, bool]]:
         name, colon, letters = word.rpartition(":")
         if colon and letters != "r" and _field_at(items, word) is None and _field_at(items, name) is not None:
             raise UsageError(
-                f"{option} {word}: records take no {quoted_value(letters)}", way_out="write NAME or NAME:r"
+                f"{option} {word}: keys of records do not accept {quoted_value(letters)}",
+                way_out="write NAME or NAME:r",
             )
     return [(word, False) if _field_at(items, word) is not None else _turned(word) for word in words]
 

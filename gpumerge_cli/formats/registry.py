@@ -362,7 +362,7 @@ def rows_writer(name: str, layout: Layout, schema: Any, settings: TableSettings)
         raise OutputError(f"rows cannot be written as {suffix}", where=name, way_out=f"name it {usual}")
     if named is None and name != STDIO and _keeps_bytes(name) and not layout.items.tells_format:
         way_out = f"name it {usual}, or use --format {layout.format.name}"
-        raise OutputError("its suffix does not say a format of rows", where=name, way_out=way_out)
+        raise OutputError("its suffix does not name a format of rows", where=name, way_out=way_out)
     if is_terminal(name):
         raise OutputError("rows are not written to a terminal", way_out="use --output FILE or a pipe")
     format = named or layout.format

@@ -30,7 +30,7 @@ def common_columns(files: Sequence[tuple[str, Sequence[str]]], schema: Schema) -
         known = set(names)
         left = tuple(name for name in columns if name in known)
         if columns and not left:
-            what = "it has no column that all files ahead of it have, too"
+            what = "it has no column that all files before it have, too"
             raise InputError(what, where=where, way_out="use --schema union, or leave it out")
         columns = left
     return tuple(columns)

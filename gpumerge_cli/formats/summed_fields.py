@@ -31,7 +31,7 @@ def no_key(names: Sequence[str]) -> UsageError:
 
 def is_key(name: str) -> UsageError:
     """The error for a column that is the key, or a part of it."""
-    return UsageError(f"--sum {name}: the column is a part of the key", way_out="name a column that is no key")
+    return UsageError(f"--sum {name}: the column is a part of the key", way_out="name a column that is not a key")
 
 
 def summed_fields(request: SumRequest, requested: LineOrder) -> tuple[SummedColumn, ...]:

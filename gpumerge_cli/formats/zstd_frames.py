@@ -41,7 +41,7 @@ def _frames(window: Window) -> Iterator[tuple[int, int]]:
             yield 0, -1
             return
         else:
-            raise BlockDamageError(start, "no frame begins there, or the one ahead of it is damaged")
+            raise BlockDamageError(start, "no frame begins there, or the frame before it is damaged")
         if start + size > window.size:
             raise BlockDamageError(start, "the file ends inside it")
         yield size, content

@@ -18,7 +18,7 @@ UNWRITTEN = 0xA5
 RANDOM_CASES = 60
 _EMPTY = "an input may be empty"
 HELD = (
-    "near the end of an input a round holds less than a tile, and the places behind hold what an earlier round left "
+    "near the end of an input a round holds less than a tile, and the places after it hold what an earlier round left "
     "there. Pass the number of items that the round holds to co_rank, not the size of the tile"
 )
 """The lesson for a kernel that works in rounds and reads what nobody has written."""
@@ -97,7 +97,7 @@ def sequential_cases() -> list[LaunchCase]:
     """Merges by one thread. PuzzleItems are floats: 0.0 and -0.0 are equal, and can be told apart."""
     zeros = _floats(0.0), _floats(-0.0)
     rest = (
-        "one input is used up first, and the rest of the other follows. That belongs behind the loop: in the loop it "
+        "one input is used up first, and the rest of the other follows. That belongs after the loop: in the loop it "
         "happens after the first item"
     )
     return [
@@ -114,7 +114,7 @@ def sequential_cases() -> list[LaunchCase]:
 
 def corank_cases() -> list[LaunchCase]:
     """Co-ranks of every rank."""
-    early = "one step of a search does not end it: return behind the loop, when only one i is left"
+    early = "one step of a search does not end it: return after the loop, when only one i is left"
     return [
         LaunchCase(ints(1), ints(2), "", 1, 3),
         LaunchCase(ints(2), ints(1), "", 1, 3),
@@ -206,7 +206,7 @@ def circular_cases() -> list[LaunchCase]:
         LaunchCase(
             ints(0, 1, 4, 5, 5), ints(1, 1, 3),
             "the ring still holds what was loaded and not merged. So the next item to load is A[A_curr + A_loaded], "
-            "behind all that were loaded, and not A[A_curr + A_consumed], behind all that were merged", 1, 2, 4,
+            "after all that were loaded, and not A[A_curr + A_consumed], after all that were merged", 1, 2, 4,
         ),
         _ROUNDS,
         _SHARE,

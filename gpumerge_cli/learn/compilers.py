@@ -48,7 +48,7 @@ def zig_compiler() -> HostCompiler:
     spec = find_spec("ziglang")
     if spec is None or spec.origin is None:
         raise DeviceError(
-            "no compiler of C++ was found, which builds your kernels for the CPU",
+            "no C++ compiler was found to build your kernels for the CPU",
             way_out="pip install ziglang, or install g++",
         )
     flags = ("-fno-sanitize=undefined", "-fno-stack-protector")

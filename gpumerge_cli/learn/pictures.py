@@ -22,7 +22,7 @@ _BETWEEN = (
 _REASONS = {
     "race": f"the order of the two is left to chance: {_BETWEEN}",
     "unwritten": "nothing is known of a place that nobody has written: look at how many items were put there",
-    "barrier": "all threads of a block must reach each __syncthreads(): it may not stand behind a return, or in a "
+    "barrier": "all threads of a block must reach each __syncthreads(): it may not stand after a return, or in a "
     "branch or loop that some threads do not take",
     "endless": "look at the loop's condition: what it compares must change in each turn",
     "arrays": "declare fewer shared arrays",

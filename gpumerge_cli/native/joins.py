@@ -131,7 +131,7 @@ class JoinWorker:
             )
         if status == self._library.REPEATED_KEY:
             raise InputError(
-                "its key is that of the item ahead of it",
+                "its key equals the key of the item before it",
                 where=self._joins.sources.sources[failure.input].location(failure.position),
                 way_out="name a key that is unique, or pair items with equal keys in order by --multi",
             )

@@ -30,7 +30,7 @@ class RecordStarts:
                 raise MemoryError
             raise UsageError(
                 f"--record-start {quoted_value(pattern.decode(errors='backslashreplace'))}: {message.value.decode()}",
-                way_out="write time, or an extended regular expression of POSIX, as grep -E takes",
+                way_out="write time, or a POSIX extended regular expression, as for grep -E",
             )
 
     def mark(self, text: bytearray, end: int) -> tuple[bool, bool]:

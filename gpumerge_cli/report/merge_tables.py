@@ -152,7 +152,7 @@ def bound_text(report: MergeReport) -> str:
         return f"{name}, {start_up} before the first byte, {work} of work"
     if report.bound in AHEAD:
         seconds, work = format_seconds(report.elapsed(report.bound)), format_seconds(report.busy)
-        return f"{name}, {seconds} ahead of the work, {work} of work"
+        return f"{name}, {seconds} before the work, {work} of work"
     longest = next((stage.seconds for stage in report.at_work if stage.name == report.bound), 0.0)
     whole = report.busy * report.workers
     of = "the time of the work" if report.workers == 1 else f"the time of {report.workers} workers"
@@ -195,7 +195,7 @@ def _worker_facts(report: MergeReport) -> list[tuple[str, str]]:
         )
     if len(report.kinds) > 1:
         for one in report.kinds:
-            alone = f"; {format_seconds(one.expected)} expected if alone" if one.expected > 0 else ""
+            alone = f"; {format_seconds(one.expected)} expected if it works alone" if one.expected > 0 else ""
             of = f"{format_counted(one.workers, 'worker')}, {one.share:.0%} of the bytes"
             found.append((one.backend, f"{of}, {one.expected_share:.0%} expected{alone}"))
     return found + [(one.name, one.note) for one in report.worker_reports if one.note]

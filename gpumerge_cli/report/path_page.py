@@ -90,7 +90,7 @@ def _facts(page: PathPage) -> str:
     m, n = page.counts
     facts = f"{format_counted(m, 'item')} in A, {format_counted(n, 'item')} in B, {page.path.order}."
     if page.sample > 1:
-        facts += f" The page shows a sample, every {page.sample}th item of each. All numbers are those of the sample."
+        facts += f" The page shows a sample, every {page.sample}th item of each. All numbers are for the sample."
     return facts
 
 

@@ -214,7 +214,7 @@ def test_devices_that_make_no_sense_are_refused() -> None:
         gpu.create((1, 0, 1))
     with pytest.raises(UsageError, match="devices names no GPU"):
         gpumerge_cli.sort(np.zeros(3), devices=[])
-    with pytest.raises(UsageError, match="several GPUs sort keys alone"):
+    with pytest.raises(UsageError, match="several GPUs sort only keys"):
         gpumerge_cli.sort(np.zeros(3), devices=[0], values=np.zeros(3))
     wrong: list[dict[str, Any]] = [{"backend": "fast"}, {"threads": -4}, {"device": "x"}]
     for options in wrong:

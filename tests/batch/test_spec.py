@@ -266,7 +266,7 @@ PARTS = GOOD.replace("o.txt", "o{part}.txt")
         (f'[[job]]\n{GOOD}[[job]]\n{GOOD.replace("o.txt", "./sub/../o.txt")}',
          [(8, "o.txt is written by job 1 of line 4 already")]),
         (f'[[job]]\n{GOOD}report = "o.txt"', [(5, "would replace")]),
-        ('[[job]]\noperation="merge"\ninputs = ["a.txt", "b.txt"]\noutput = "a.txt"', [(1, "would merge that twice")]),
+        ('[[job]]\noperation="merge"\ninputs = ["a.txt", "b.txt"]\noutput = "a.txt"', [(1, "would merge it twice")]),
         ('[[job]]\noperation="merge"\ninputs="y"\noutput="x"\n[[job]]\noperation="merge"\ninputs="x"\noutput="y"',
          [(1, "jobs wait for each other")]),
         ('{"operation": "merge", "inputs": "a.txt"}\n{"operation": "merge", "inputs": "a.txt", "output": "o", "x": 1}',

@@ -430,11 +430,14 @@ def test_comparisons_and_ranks_are_jobs(folder: Path, capfd: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("job", "told"),
     [
-        ('operation = "compare"\ninputs = ["a.txt"]\noutput = "x"', "compare takes two files, not 1 file"),
+        ('operation = "compare"\ninputs = ["a.txt"]\noutput = "x"', "compare needs two files, not 1 file"),
         ('operation = "rank"\ninputs = ["a.txt"]\noutput = "x"', "no rank was asked for"),
         ('operation = "rank"\ninputs = ["a.txt"]\nat = 1', "the job has no output"),
         ('operation = "rank"\ninputs = ["a.txt"]\nat = 1\noutput = "a.txt"', "would replace"),
-        ('operation = "rank"\ninputs = ["a.txt"]\nat = 1\noutput = "s3://b/x"', "answers go to a file of this machine"),
+        (
+            'operation = "rank"\ninputs = ["a.txt"]\nat = 1\noutput = "s3://b/x"',
+            "answers are written to local files only",
+        ),
         ('operation = "rank"\ninputs = ["a.txt"]\nat = "x"\noutput = "x"', "--at: invalid count 'x'"),
     ],
 )

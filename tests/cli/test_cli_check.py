@@ -305,4 +305,4 @@ def test_stats_say_what_each_file_holds(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_check_takes_one_gpu(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_text("a\nb\n")
     assert invoke(["check", "--device", "0,1", str(tmp_path / "a.txt")]) == 2
-    assert capfd.readouterr().err == "gpumerge: --device 0,1: a check takes one GPU; name one\n"
+    assert capfd.readouterr().err == "gpumerge: --device 0,1: a check uses one GPU; name one\n"

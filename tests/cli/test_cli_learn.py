@@ -62,7 +62,7 @@ def test_solutions(capsys: pytest.CaptureFixture[str]) -> None:
         (("tiled", "--check"), "tiled is a puzzle, and no folder was named; gpumerge learn FOLDER tiled"),
         (("{}", "co_rnk"), "there is no puzzle 'co_rnk'; did you mean co_rank?"),
         (("--solution", "xyz"), "there is no puzzle 'xyz'; use exercises, sequential, "),
-        (("--solution", "tiled", "--check"), "--solution prints a solution, so it does not go with --check"),
+        (("--solution", "tiled", "--check"), "--solution prints a solution, so it cannot be combined with --check"),
         (("{}/none", "--check"), "/none: there is no such folder; write it first, without --check"),
         (("{}/file",), "/file: "),
         (("{}", "intersect", "--check"), "intersect.cu:1: is not UTF-8; save it as UTF-8"),

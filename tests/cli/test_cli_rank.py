@@ -316,7 +316,7 @@ def test_lines_are_texts_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (["--range", "5"], "--range: invalid range '5'"),
         (["--range", "1:2", "--at", "3"], "--range writes only items"),
         (["--at", "1", "-o", "a.i32"], "-o a.i32 would replace a.i32"),
-        (["--at", "1", "-o", "s3://bucket/x"], "-o s3://bucket/x: answers go to a file of this machine"),
+        (["--at", "1", "-o", "s3://bucket/x"], "-o s3://bucket/x: answers are written to local files only"),
         (["--at", "1", "-o", "no/such/x"], "no/such"),
         (["--at", "1", "--report", "x.json"], "--report is for the items of --range"),
         (["--quantile", "101%"], "--quantile: '101%' is not a quantile; use numbers from 0 to 1, as 0.5,0.99, or 50%"),

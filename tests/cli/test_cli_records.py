@@ -156,7 +156,7 @@ WHOLE = (
             "a.dat: 100 bytes are not a multiple of 12, the size of a record: 4 left over; check the record's size, or "
             "whether the file is whole",
         ),
-        ("a.dat --dtype u4,f8 --field f0:n", "--field f0:n: records take no 'n'; write NAME or NAME:r"),
+        ("a.dat --dtype u4,f8 --field f0:n", "--field f0:n: keys of records do not accept 'n'; write NAME or NAME:r"),
         ("a.dat --dtype u4,f8 --field f0,f0", "--field f0,f0: f0 is named twice; name each field once"),
         (
             "a.dat --dtype [('id','u4'),('city','S8')] --field id,ctiy",
@@ -223,7 +223,7 @@ WHOLE = (
         (
             "s.npy --record-size 20",
             "s.npy: the array holds records of 12 bytes (id <u4, x <f8), the options say records of 20 bytes; leave "
-            "them to the file's header",
+            "these options out, since the header has the type",
         ),
         ("k.npy --field id", "k.npy: --field id: the items are float64, not records; leave it out"),
         (

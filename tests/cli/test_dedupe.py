@@ -177,12 +177,12 @@ def test_inputs_and_outputs(tmp_path: Path, place: str, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["sort", "--keep-order"], "--keep-order is for the items that remain of equal ones"),
-        (["dedupe", "--count"], "--count: the output of --keep-order has none"),
-        (["dedupe", "--source"], "--source: the output of --keep-order has none"),
-        (["dedupe", "--parts", "2"], "--parts: the output of --keep-order has none"),
+        (["sort", "--keep-order"], "--keep-order needs a rule for equal items"),
+        (["dedupe", "--count"], "--count cannot be combined with --keep-order"),
+        (["dedupe", "--source"], "--source cannot be combined with --keep-order"),
+        (["dedupe", "--parts", "2"], "--parts cannot be combined with --keep-order"),
         (["dedupe", "--head", "3"], "--head is for sorted outputs"),
-        (["dedupe", "-m"], "--keep-order does not go with -m"),
+        (["dedupe", "-m"], "--keep-order cannot be combined with -m"),
         (["dedupe", "-c"], "options -co are incompatible"),
         (["dedupe", "--backend", "gpu"], "outputs in the order of the inputs are made by the CPU alone"),
         (["dedupe", "--compress-program", "builtin"], "--compress-program is for sorts that make sorted runs"),

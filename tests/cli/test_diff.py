@@ -295,7 +295,7 @@ def test_unsorted_inputs_are_sorted_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "message"),
     [
-        (_OLD + "2,e,x\n", "old.csv (sorted):4: its key is that of the item ahead of it; "),
+        (_OLD + "2,e,x\n", "old.csv (sorted):4: its key equals the key of the item before it; "),
         ("id,other\n1,a\n", "new.csv (sorted):1: its header 'id,name,seen' differs from that of "),
     ],
 )
@@ -312,7 +312,7 @@ def test_errors_about_sorted_inputs_name_them(
     ("line", "error"),
     [
         ('{"change":5,"id":1}', "it has a member change already, which the output adds"),
-        ("[1]", "it is not an object, so that it cannot get a member change"),
+        ("[1]", "it is not an object, so it cannot get a member change"),
     ],
 )
 def test_lines_that_cannot_get_a_mark(
@@ -402,14 +402,18 @@ def test_a_long_field_takes_memory_once(text: bytes, separator: bytes) -> None:
 @pytest.mark.parametrize(
     ("words", "old", "message"),
     [
-        (["--field", "id"], "id,name,seen\n1,a,x\n1,b,x\n", "old.csv:3: its key is that of the item ahead of it; "),
+        (
+            ["--field", "id"],
+            "id,name,seen\n1,a,x\n1,b,x\n",
+            "old.csv:3: its key equals the key of the item before it; ",
+        ),
         (["--field", "id"], "id,name,seen\n2,a,x\n1,b,x\n", "old.csv:3: disorder"),
         (["--field", "id"], "id,name,seen\n2,a,x\n1,b,x\n", "add --sort-inputs"),
         (["--field", "id"], "id,name\n1,a\n", "header"),
         (["--field", "id", "--ignore", "nam"], _OLD, "--ignore nam: there is no such column; did you mean name?"),
         (["--field", "id", "--total", "--changes", "c.csv"], _OLD, "--total"),
         (["--field", "id", "--changes", "{out}"], _OLD, "--changes"),
-        (["--field", "id", "third.csv"], _OLD, "diff takes two files, not 3 files"),
+        (["--field", "id", "third.csv"], _OLD, "diff needs two files, not 3 files"),
         (["--field", "id", "--backend", "gpu"], _OLD, "made by the CPU alone"),
     ],
 )

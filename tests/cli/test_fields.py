@@ -337,7 +337,7 @@ def test_keys_whose_order_is_not_known(
     monkeypatch.setenv("GPUMERGE_KEY", "2")
     monkeypatch.setenv("GPUMERGE_FIELD", "a:n")
     assert invoke(["merge", "-q", "a.csv"]) == 2
-    told = "-k and --field: which of them goes first is not known; write both on the command line"
+    told = "-k and --field: the order of these keys is not known; write both on the command line"
     assert told in capsys.readouterr().err
     assert invoke(["merge", "-q", "--field=a:n", "-k2", "a.csv", "-o", "b.csv"]) == 0
     monkeypatch.delenv("GPUMERGE_FIELD")
@@ -350,7 +350,7 @@ def test_keys_whose_order_is_not_known(
         Path("jobs.toml").write_text(job)
         capsys.readouterr()
         assert invoke(["batch", "jobs.toml"]) == 2
-        assert "key and field: which of them goes first is not known" in capsys.readouterr().err
+        assert "key and field: the order of these keys is not known" in capsys.readouterr().err
 
 
 def test_keys_of_the_command_line_and_of_jobs_replace_those_of_settings(

@@ -123,8 +123,8 @@ def test_headers_that_differ(old: str, new: str, told: str, capfd: pytest.Captur
     ("old", "new", "told"),
     [
         ("#CHROM\tPOS\tID", "#CHROM\tPOS\tNAME",
-         "b.vcf:7: its columns '#CHROM\\tPOS\\tNAME' differ from those of a.vcf:5, '#CHROM\\tPOS\\tID'; make them "
-         "alike, or take the header of the first file with --headers first\n"),
+         "b.vcf:7: its columns '#CHROM\\tPOS\\tNAME' differ from the columns of a.vcf:5, '#CHROM\\tPOS\\tID'; make "
+         "them alike, or take the header of the first file with --headers first\n"),
         ("##contig=<ID=1>", "##contig=<ID=1,length=9>",
          "b.vcf:3: it defines contig 1 in another way than a.vcf:3; make them alike"),
     ],
@@ -151,7 +151,7 @@ def test_long_columns_are_shown_where_they_differ(capfd: pytest.CaptureFixture[s
     assert invoke(["merge", "--header-prefix", "#", "--headers", "union", *KEYS["text"], "a.vcf", "b.vcf"]) == 2
     told = capfd.readouterr().err
     assert told.startswith("gpumerge: b.vcf:7: its columns ...")
-    assert "NA00004' differ from those of a.vcf:5, ..." in told
+    assert "NA00004' differ from the columns of a.vcf:5, ..." in told
     assert "NA00003'; make them alike" in told
 
 
@@ -160,7 +160,7 @@ def test_a_check_compares_columns_alone(capfd: pytest.CaptureFixture[str]) -> No
     assert invoke(words) == 0
     Path("b.vcf").write_text(B.replace("\tID\n", "\tNAME\n"))
     assert invoke(words) == 2
-    assert "b.vcf:7: its columns '#CHROM\\tPOS\\tNAME' differ from those of a.vcf:5" in capfd.readouterr().err
+    assert "b.vcf:7: its columns '#CHROM\\tPOS\\tNAME' differ from the columns of a.vcf:5" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_check_compares_columns_alone(capfd: pytest.CaptureFixture[str]) -> No
     [
         (
             ["--header-prefix", ""],
-            "--header-prefix '': every line begins so; write the text that lines of headers have",
+            "--header-prefix '': every line begins with an empty text; write the text that lines of headers have",
         ),
         (
             ["--header-prefix", "%", "--field", "x"],
@@ -291,4 +291,4 @@ def test_joined_headers_end_once_and_have_distinct_names(capfdbinary: pytest.Cap
 
 def test_an_empty_prefix_of_a_join_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["join", "--header-prefix", "", "a.vcf", "b.vcf"]) == 2
-    assert capfd.readouterr().err.startswith("gpumerge: --header-prefix '': every line begins so")
+    assert capfd.readouterr().err.startswith("gpumerge: --header-prefix '': every line begins with an empty text")

@@ -103,7 +103,7 @@ def test_rows_of_another_width_below_the_first_header(
 ) -> None:
     assert invoke(["merge", "-q", "--headers", "first", *words.split(), "-o", "out"]) == 0
     where, columns, first, its, way_out = told.split(" ", 4)
-    what = f"it has {columns} columns, but the output's header, that of {first}, has {its}"
+    what = f"it has {columns} columns, but the output's header, from {first}, has {its}"
     assert caplog.messages == [f"gpumerge: {where} warning: {what}; {way_out}"]
 
 

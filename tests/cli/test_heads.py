@@ -81,9 +81,9 @@ def gnu(words: list[str]) -> bytes:
     ("words", "said"),
     [
         (["--head", "1", "--tail", "1"], "--head and --tail are both given"),
-        (["--head", "1", "--unique"], "-u needs the whole merge, so it does not go with --head"),
-        (["--tail", "1", "--plan"], "--plan needs the whole merge, so it does not go with --tail"),
-        (["--head", "1", "--compare"], "--compare needs the whole merge, so it does not go with --head"),
+        (["--head", "1", "--unique"], "-u needs the whole merge, so it cannot be combined with --head"),
+        (["--tail", "1", "--plan"], "--plan needs the whole merge, so it cannot be combined with --tail"),
+        (["--head", "1", "--compare"], "--compare needs the whole merge, so it cannot be combined with --head"),
         (["--head", "-1"], "--head: invalid count '-1'"),
     ],
 )

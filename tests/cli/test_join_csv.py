@@ -152,7 +152,7 @@ def test_names_for_each_file_without_csv_are_explained(tmp_path: Path, capsys: p
 def test_names_in_separate_words_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, "--csv", "-j", "id", "-o", "id", "town") == 2
     assert capsys.readouterr().err.endswith(
-        "3 files were named; a join takes two, A and B; between columns write commas, as -o id,name\n"
+        "3 files were named; a join needs two, A and B; between columns write commas, as -o id,name\n"
     )
 
 

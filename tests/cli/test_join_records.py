@@ -214,7 +214,7 @@ def test_the_rules_pickle() -> None:
         (["-j", "id"], "has another type"),
         (["-j", "nothing"], "have no field 'nothing'"),
         (["-1", "id", "-2", "id,v"], "has another type"),
-        (["-j", "v:n"], "take no 'n'"),
+        (["-j", "v:n"], "do not accept 'n'"),
         ([], "need a key"),
         (["-j", "v", "--csv"], "a.npy is binary: --csv applies to text"),
         (
@@ -272,7 +272,7 @@ def test_errors_name_the_option_that_was_given(option: str, tmp_path: Path, caps
     for words, said in (
         ([option, "no", a, a], f"{option} no: records of 12 bytes (id <i4, v |V8) have no field 'no'; its"),
         ([option, "id,id", a, a], f"{option} id,id: id is named twice"),
-        ([option, "id:n", a, a], f"{option} id:n: records take no 'n'"),
+        ([option, "id:n", a, a], f"{option} id:n: keys of records do not accept 'n'"),
         ([option, "v", a, a], f"{option} v: the field is an array of (2,)"),
         ([option, "id", "--record-size", "4", b, b], f"--record-size 4: {option} says where the key lies"),
         ([option, "id", "--dtype", "i4", b, b], f"{option} id: --dtype i4 has no fields"),

@@ -180,10 +180,10 @@ def test_tables(text: bool, random_: random.Random) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--from=5", "--to=3"], "--from '5' goes behind --to '3' in the order; swap them"),
+        (["--from=5", "--to=3"], "--from '5' comes after --to '3' in the order; swap them"),
         (["--from=x"], "--from 'x': it is not of type int32; write a whole number"),
-        (["--to=1", "--head=3"], "--to and --head do not go together"),
-        (["--from=1", "--tail=3"], "--from and --tail do not go together"),
+        (["--to=1", "--head=3"], "--to and --head cannot be combined"),
+        (["--from=1", "--tail=3"], "--from and --tail cannot be combined"),
     ],
 )
 def test_errors(words: list[str], message: str, capfd: Captured) -> None:

@@ -104,7 +104,7 @@ def test_kinds_of_texts(
         ({"field": "level:list"}, ":list needs a file; name it by --order-list"),
         ({"field": "size", "zone": "UTC"}, "--zone: no key is a time"),
         ({"field": "size", "invalid": "last"}, "--invalid needs a key"),
-        ({"field": "row:size"}, "a.parquet: --field row:size: values of type int64 are no texts; leave :size out"),
+        ({"field": "row:size"}, "a.parquet: --field row:size: values of type int64 are not texts; leave :size out"),
     ],
 )
 def test_wrong_options_of_kinds(

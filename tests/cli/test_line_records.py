@@ -169,10 +169,10 @@ def test_more_than_memory_holds(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--record-start", "("], "--record-start '(': Unmatched ( or \\(; write time, or an extended regular"),
+        (["--record-start", "("], "--record-start '(': Unmatched ( or \\(; write time, or a POSIX extended regular"),
         (["--record-start", "^zz"], "a: no line of it begins a record; check --record-start"),
-        (["--record-start", "x", "-z"], "--record-start does not go with -z; leave -z out"),
-        (["--record-start", "x", "--csv"], "--record-start does not go with --csv; leave --csv out"),
+        (["--record-start", "x", "-z"], "--record-start cannot be combined with -z; leave -z out"),
+        (["--record-start", "x", "--csv"], "--record-start cannot be combined with --csv; leave --csv out"),
         (["--record-start", "x", "-t", " ", "--field", "a"], "--record-start: records of CSV have lines within"),
         (["--line-ends", "lf", "-z"], "--line-ends and -z: lines end in newlines, or in NUL; leave one of the two out"),
         (["--line-ends", "cr"], "--line-ends: invalid value 'cr'"),

@@ -185,8 +185,8 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("sort -c --only=singles a", "--only is for sorts and merges alone; leave -c out"),
-        ("merge --head 2 --only singles a", "--only needs the whole merge, so it does not go with --head"),
+        ("sort -c --only=singles a", "--only is only for sorts and merges; leave -c out"),
+        ("merge --head 2 --only singles a", "--only needs the whole merge, so it cannot be combined with --head"),
         ("merge a --plan -o b", "--plan only plans; leave -o out, or leave --plan out"),
         ("merge a --plan --cluster local", "--plan is for this machine; leave --cluster out, or leave --plan out"),
         ("merge a --compare --unique", "--compare merges all items; leave -u out, or leave --compare out"),
@@ -198,10 +198,10 @@ def test_a_flag_that_is_taken_back_goes_with_all() -> None:
         ("sort a --compare -m", "--compare sorts and writes no output; leave -m out, or leave --compare out"),
         ("sort a --compare -u -o b", "leave -o and -u out, or leave --compare out"),
         ("sort a --debug -c", "options -c --debug are incompatible; leave one out"),
-        ("sort a -C --report r.md", "--report: a check takes no report; leave --report, or -c and -C, out"),
+        ("sort a -C --report r.md", "--report: a check writes no report; leave --report, or -c and -C, out"),
         ("sort a --run-log r", "--run-log is for sorts by a cluster; add --cluster, or leave --run-log out"),
         ("rank a --at 1 --report x.md", "--report is for the items of --range; add --range, or leave --report out"),
-        ("rank a --at 1 --range 0:1", "--range writes only items, so it does not go with --at"),
+        ("rank a --at 1 --range 0:1", "--range writes only items, so it cannot be combined with --at"),
         ("batch a --resume-failed", "--resume-failed: no log was named; name it with --joblog"),
         ("bench a.json", "a.json: bench makes its own data; leave it out, or add --render"),
         ("path a --items 1 --items 2", "a: the inputs are given by --items already; use files or --items"),

@@ -73,7 +73,7 @@ def test_several_fields_have_commas_between(capfd: Captured) -> None:
     assert capfd.readouterr().out.splitlines()[0].endswith("  city,n")
     for text, told in (
         ("Rome", "the key has 2 fields, not 1; write a value for each, with commas between"),
-        ('"Rome,1', "its fields are not those of CSV"),
+        ('"Rome,1', "its fields are not valid CSV"),
         (r"C:\data,1", r"'C:\data,1': \d is not an escape; write \\ for a backslash"),
         (r"\0,1", r"'\0,1': \0 is not an escape; write \x00 for byte 0"),
     ):

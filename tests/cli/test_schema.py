@@ -130,7 +130,7 @@ def test_places_of_files_with_other_columns_are_unknown(capfd: pytest.CaptureFix
     assert answers["ranks"][0]["offsets"] == answers["of"][0]["offsets"] == [4, None]
     for command in (["rank", "--split", "2"], ["merge", "--plan"]):
         assert invoke([*command, *words]) == 2
-        what = "no cut of it is known, since the records that are merged have other columns than it"
+        what = "it cannot be cut, because the merged records have other columns"
         assert capfd.readouterr().err == f"gpumerge: two.csv: {what}; give all files the same columns\n"
 
 
@@ -161,13 +161,13 @@ def test_a_column_alone_keeps_its_empty_fields() -> None:
         (TWO, "--schema union --field x", "two.csv:1: it has no column 'x', which is a key; leave it out, or add the "
          "column to it"),
         (TWO, "--schema union --field z", "the header of one.csv has no field 'z'; use one of id, name, x, y"),
-        ("a,b\n", "--schema intersect", "two.csv:1: it has no column that all files ahead of it have, too; use "
+        ("a,b\n", "--schema intersect", "two.csv:1: it has no column that all files before it have, too; use "
          "--schema union, or leave it out"),
         ("id,y,y\n", "--schema union", "two.csv:1: it has 2 columns 'y', and --schema goes by their names; give each "
          "its own name"),
         ("id,y\n1,2\n3,4,5\n", "--schema union", "two.csv:3: it has more fields than its header has names; check its "
          "separators and quotes"),
-        ('id,y\n1,2\n3,"4"5\n', "--schema union", "two.csv:3: not CSV: text stands behind a closing quote; check its "
+        ('id,y\n1,2\n3,"4"5\n', "--schema union", "two.csv:3: not CSV: text follows a closing quote; check its "
          "quotes"),
         ('id,y\n1,2\n3,"4\n', "--schema union", "two.csv:3: not CSV: a quote is not closed; check its quotes"),
         (TWO, "--schema union --format text", "--schema union: one.csv is text, which is not read by names of columns; "

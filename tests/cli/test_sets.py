@@ -67,8 +67,8 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["compare", "{a}"], "compare takes two files, not 1 file; name two"),
-        (["compare", "{a}", "{b}", "{a}"], "compare takes two files, not 3 files"),
+        (["compare", "{a}"], "compare needs two files, not 1 file; name two"),
+        (["compare", "{a}", "{b}", "{a}"], "compare needs two files, not 3 files"),
         (
             ["compare", "--output-delimiter=a", "--output-delimiter=b", "{a}", "{b}"],
             "--output-delimiter is given twice",
@@ -101,7 +101,7 @@ def test_keys_say_which_lines_are_equal(words: list[str], wanted: str, names: li
         (["sort", "--count-to", "{a}", "{a}"], "--count-to {a} would replace {a}"),
         (["union", "--count-to", "c", "--report", "c", "{a}"], "--report c would replace c"),
         (["union", "--count-to", "c", "--distinct", "{a}"], "--count-to counts equal items"),
-        (["merge", "--count-to", "c", "--head", "2", "{a}"], "so it does not go with --head"),
+        (["merge", "--count-to", "c", "--head", "2", "{a}"], "so it cannot be combined with --head"),
         (["merge", "--count-to", "c", "--compare", "{a}", "{b}"], "--compare counts nothing"),
         (["sort", "--count-to", "c", "--parts", "2", "{a}"], "--count-to writes the counts of one output"),
     ],
@@ -251,4 +251,4 @@ def test_checks_count_nothing(option: str, names: list[str], capsys: pytest.Capt
     assert invoke(["sort", "--count", option, names[0]]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.endswith(f"gpumerge: --count is for sorts and merges alone; leave {option} out\n")
+    assert said.err.endswith(f"gpumerge: --count is only for sorts and merges; leave {option} out\n")

@@ -240,11 +240,11 @@ def test_settings_hold_for_jobs_that_do_not_say_otherwise(
         ([{}, {"kernel": "quick"}], "jobs.jsonl:2: --kernel: invalid value 'quick'"),
         (
             [{}, {"operation": "union"}, {"record-start": "x"}],
-            "jobs.jsonl:3: {toml}:3: --record-start does not go with --csv; ",
+            "jobs.jsonl:3: {toml}:3: --record-start cannot be combined with --csv; ",
         ),
         (
             [{"operation": "union"}, {"record-start": "x"}],
-            "jobs.jsonl:2: {toml}:3: --record-start does not go with --csv; ",
+            "jobs.jsonl:2: {toml}:3: --record-start cannot be combined with --csv; ",
         ),
     ],
 )

@@ -132,19 +132,19 @@ def test_rows_of_tables(
     ("words", "said"),
     [
         ("--head 1 --tail 1", "--head and --tail are both given; use one of them"),
-        ("--head 1 -m", "--head does not go with -m; use gpumerge merge --head"),
+        ("--head 1 -m", "--head cannot be combined with -m; use gpumerge merge --head"),
         ("--tail 1 -c", "-c: a check writes nothing; leave --tail out"),
         ("--tail 1 -C", "-C: a check writes nothing; leave --tail out"),
-        ("--head 1 --count", "--count needs the whole sort, so it does not go with --head; leave one of them out"),
-        ("--tail 1 --count-to n", "--count-to needs the whole sort, so it does not go with --tail; {way}"),
-        ("--head 1 --only singles", "--only needs the whole sort, so it does not go with --head; {way}"),
-        ("--head 1 --counted", "--counted needs the whole sort, so it does not go with --head; {way}"),
-        ("--head 1 --sum 1", "--sum needs the whole sort, so it does not go with --head; {way}"),
+        ("--head 1 --count", "--count needs the whole sort, so it cannot be combined with --head; {way}"),
+        ("--tail 1 --count-to n", "--count-to needs the whole sort, so it cannot be combined with --tail; {way}"),
+        ("--head 1 --only singles", "--only needs the whole sort, so it cannot be combined with --head; {way}"),
+        ("--head 1 --counted", "--counted needs the whole sort, so it cannot be combined with --head; {way}"),
+        ("--head 1 --sum 1", "--sum needs the whole sort, so it cannot be combined with --head; {way}"),
         (
             "--tail 1 --unique --keep-order",
             "--tail is for sorted outputs; leave --tail out, or use gpumerge sort without --keep-order",
         ),
-        ("--head 1 --compare", "--compare needs the whole sort, so it does not go with --head; {way}"),
+        ("--head 1 --compare", "--compare needs the whole sort, so it cannot be combined with --head; {way}"),
         ("--head 1 --cluster 2", "--head is for this machine; leave --cluster out"),
         (
             "--head 1 --backend gpu",
@@ -152,7 +152,8 @@ def test_rows_of_tables(
         ),
         (
             "--head 1 -u --source",
-            "--source does not go with --unique where only the first or last items are written; leave one of them out",
+            "--source cannot be combined with --unique if only the first or last items are written; leave one of "
+            "them out",
         ),
         ("--head -1", "--head: invalid count '-1'; write for example 1000000, 1e6, 10M or 2^20"),
     ],

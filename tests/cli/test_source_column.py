@@ -258,7 +258,7 @@ def test_jobs_of_a_batch() -> None:
         (["merge", "a\nb"], "--source: the name 'a\\nb' holds '\\n', which the output uses between names or lines; "),
         (["merge", "n.i32"], "n.i32: --source has no place in this file, which is binary; "),
         (["merge", "--backend=gpu", "a"], "columns of sources are made by the CPU alone; leave --backend gpu out"),
-        (["merge", "--plan", "a"], "--plan writes no items, and --source writes beside them; "),
+        (["merge", "--plan", "a"], "--plan writes no items, and --source writes names beside items; "),
         (["merge", "--source=", "a"], "--source= names no column; write --source alone, or --source=NAME"),
         (["merge", "--source=f", "a"], "--source=f: the files have no header, which would name the column; "),
         (["sort", "-c", "a"], "--source: a check writes nothing; "),

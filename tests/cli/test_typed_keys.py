@@ -287,7 +287,7 @@ def test_numbers_with_separators(thousands: str, decimal: str, letter: str, chan
         (["--field", "a:hx"], "--field a:hx: there is no kind of key 'hx'; did you mean hex? use "),
         (["--csv", "-k", "a:nhex"], "-k a:nhex: there is no kind of key 'nhex'; did you mean hex? use "),
         (["--nulls", "last"], "--nulls needs a key of lines; name one by -k or --field"),
-        (["-k1n", "--invalid", "last"], "--invalid: no key is of a kind whose values can be invalid; those are "),
+        (["-k1n", "--invalid", "last"], "--invalid: no key is of a kind whose values can be invalid; such kinds are "),
         (["--sort=hexadecimal"], "--sort: invalid value 'hexadecimal'"),
         (
             ["-k1n", "--thousands", "."],

@@ -269,7 +269,7 @@ def test_errors_are_those_of_this_machine(
     by_key = KEYS.get(suffix, {"field": ["id"]})
     fields = {"field": ["1"], "field-separator": [" "], "header": [False]} if suffix == ".txt" else by_key
     for case, what in (
-        (Case("diff", by_key, (0, 1)), "its key is that of the item ahead of it"),
+        (Case("diff", by_key, (0, 1)), "its key equals the key of the item before it"),
         (Case("diff", by_key, (0, 2)), "disorder"),
         (Case("join", fields, (0, 2)), "disorder"),
         (Case("union", by_key, (0, 2)), "disorder"),
@@ -326,7 +326,7 @@ def test_pairs_of_json_that_are_no_objects(tmp_path: Path) -> None:
         (".parquet", Case("merge", {"source": ["source"]}), "--source: the column is made by one machine"),
         (
             ".jsonl", Case("join", {"type": ["asof"], "field": ["a:h"]}),
-            "--type asof: some texts of --field a:h may have no number, and a cluster does not look behind them",
+            "--type asof: some texts of --field a:h may have no number, and a cluster cannot look past them",
         ),
     ],
 )  # fmt: skip

@@ -114,9 +114,9 @@ def test_an_answer_that_is_lost_once_the_task_is_done(
     ("address", "kind", "message"),
     [
         ("127.0.0.1:1", ClusterError, "no scheduler answers; start one there"),
-        ("no such file", UsageError, "no such file, and no address"),
+        ("no such file", UsageError, "it is neither a file nor an address"),
         ("local:9999", UsageError, "too many processes for this machine; use [0-9]+ at most"),
-        ("local:0", UsageError, "no such file, and no address; .* N from 1 on"),
+        ("local:0", UsageError, "it is neither a file nor an address; .* N from 1 on"),
     ],
 )
 def test_addresses_where_nobody_is(

@@ -62,8 +62,8 @@ def job(names: tuple[str, ...], output: str, **options: Any) -> Job:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"ranks": RankRange(3, 9)}, "a sort writes its first or last items"),
-        ({"ranks": RankRange(-5, -1)}, "a sort writes its first or last items"),
+        ({"ranks": RankRange(3, 9)}, "a sort can write only its first or last items"),
+        ({"ranks": RankRange(-5, -1)}, "a sort can write only its first or last items"),
         ({"ranks": RankRange(0, 2), "equals": Equals.SINGLES}, "no rule but --unique"),
         ({"ranks": RankRange(0, 2), "margin": Margin("ahead"), "equals": Equals.FIRST}, "no counts"),
     ],

@@ -235,7 +235,7 @@ def test_ranks(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
         (
             b'{"k":1}\n [1]\n',
             "k --count",
-            "a.jsonl:2: it is not an object, so that it cannot get a member count; write",
+            "a.jsonl:2: it is not an object, so it cannot get a member count; write",
         ),
         (b'{"k":{"count":1}}\n{"c\\u006funt":null}\n', "k.count --count", "a.jsonl:2: it has a member count already, "),
         (

@@ -160,7 +160,7 @@ def test_the_command_line_takes_a_new_format(tmp_path: Path, capfd: pytest.Captu
         (by("price,price"), "o.grp", "price is named twice"),
         (Items(records=RecordRequest(width=4)), "o.grp", "its columns have their own types and places"),
         (by("price"), "o.txt", "rows cannot be written as .txt; name it .grp"),
-        (by("price"), "o.dat", "its suffix does not say a format of rows; name it .grp, or use --format groups"),
+        (by("price"), "o.dat", "its suffix does not name a format of rows; name it .grp, or use --format groups"),
         (by("price"), "o.grp.gz", "an output of rows is not compressed as a whole"),
         (by("price", header_lines=1), "o.grp", "not lines"),
     ],

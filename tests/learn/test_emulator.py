@@ -129,7 +129,7 @@ def test_without_a_compiler_one_line_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", ":.:bin")
     monkeypatch.setattr(compilers, "find_spec", lambda name: None)
-    with pytest.raises(DeviceError, match=r"no compiler of C\+\+ was found.*; pip install ziglang, or install g\+\+"):
+    with pytest.raises(DeviceError, match=r"no C\+\+ compiler was found.*; pip install ziglang, or install g\+\+"):
         Emulator()
 
 

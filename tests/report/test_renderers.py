@@ -271,7 +271,7 @@ def test_what_took_long_ahead_of_the_first_byte_is_named() -> None:
     report = bounded(replace(MERGE, start_up=1.2, wall=1.4, timeline=unpacked, worker_reports=()))
     assert [row[:2] for row in clock_cells(report)][:2] == [("start-up", "1.20 s"), ("  decompress inputs", "1.00 s")]
     assert report.bound == "decompress"
-    assert bound_text(report) == "decompression, 1.00 s ahead of the work, 200 ms of work"
+    assert bound_text(report) == "decompression, 1.00 s before the work, 200 ms of work"
     compiled = (Stage("compile", 1.1, 0), *MERGE.stages)
     report = bounded(replace(report, stages=compiled, timeline=(Stretch("compile", "cpu 0", 0.1, 1.2, 1.1, 0),)))
     assert [row[:2] for row in clock_cells(report)][:2] == [("start-up", "1.20 s"), ("  compile kernels", "1.10 s")]

@@ -117,7 +117,7 @@ def test_bytes_are_those_of_one_machine(
         names, there = _inputs(bucket, suffix, sort), bucket.url(f"there{place}{suffix}")
         job = made(names, there, ITEMS[suffix], parts=parts, equals=Equals.of(unique))
         if unique and suffix == ".npy":
-            with pytest.raises(OutputError, match="objects of S3 whose beginnings are known ahead"):
+            with pytest.raises(OutputError, match="objects of S3 whose headers are known before the end"):
                 run(job, executor=Here(seed, 4))
         else:
             run(to(job, bucket.url(f"here{place}{suffix}")))
@@ -150,7 +150,7 @@ def test_objects_of_one_small_part_are_whole(bucket: Bucket, sort: bool, parts: 
 def test_a_task_that_is_forgotten_is_told(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """No byte is lost without a word, whatever is wrong with the executor."""
     monkeypatch.setattr(PartOffsets, "rest", lambda ends: [])
-    with pytest.raises(ClusterError, match="4 bytes of the inputs were not worked on"):
+    with pytest.raises(ClusterError, match="4 bytes of the inputs were not processed"):
         run(merge_job((bucket.put("a.txt", b"1\n3\n"),), bucket.url("out")), executor=Here(1, 0))
     assert "out" not in bucket.keys
     assert not bucket.uploads

@@ -83,7 +83,7 @@ def test_a_sort_does_not_go_on_with_an_object_that_nothing_tells_from_others(
 ) -> None:
     look = S3Object.stat
     monkeypatch.setattr(S3Object, "stat", lambda one: Found(look(one).size, ""))
-    with pytest.raises(InputError, match=r"gives no tag .*; leave --resume out"):
+    with pytest.raises(InputError, match=r"gives no tag, .*; leave --resume out"):
         run(stopped, executor=Here(1, 0))
 
 
@@ -161,7 +161,7 @@ def test_objects_of_tables(bucket: Bucket, sort: bool, tmp_path: Path, monkeypat
     items = Items(records=RecordRequest(fields=("k",)))
     make = partial(sort_job if sort else merge_job, tuple(names), items=items)
     job = make(bucket.url("there.parquet"))
-    with pytest.raises(UsageError, match=r"needs? a folder for .*; name one with -T that all see"):
+    with pytest.raises(UsageError, match=r"needs? a folder for .*; name one with -T that all machines see"):
         run(job, executor=Here(1, 0))
     run(make(str(tmp_path / "here.parquet")))
     job = with_resources(job, folders=(str(tmp_path),))

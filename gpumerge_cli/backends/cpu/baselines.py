@@ -67,7 +67,7 @@ def sets(runs: Sequence[KeyArray], order: Order, equals: Equals) -> Mapping[str,
 
     def combined() -> KeyArray:
         if equals is not Equals.DISTINCT_UNION and any(map(_has_nan, runs)):
-            raise DeviceError(f"there are NaNs among the keys, and numpy.{function.__name__} takes them for unequal")
+            raise DeviceError(f"there are NaNs among the keys, and numpy.{function.__name__} treats them as unequal")
         found = reduce(function, runs) if len(runs) > 1 else np.unique(runs[0])
         return np.asarray(found[::turn])
 

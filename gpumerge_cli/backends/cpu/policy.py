@@ -69,7 +69,7 @@ def resolve_sort(request: SortRequest, order: Order, nbytes: int) -> SortPolicy:
         return SortPolicy(algorithm, resolve(request.launch, order), tile, why=why)
     if request.launch != LaunchRequest():
         raise UsageError(
-            f"--algorithm {algorithm} takes no kernel and no shape for it",
+            f"--algorithm {algorithm} accepts no kernel and no launch sizes",
             way_out="leave them out, or use --algorithm merge or bottom-up",
         )
     if algorithm == "recursive":

@@ -11,10 +11,10 @@ _ITEMS_OF_COMPARISONS = NotWith(_COUNTS, "{option} counts nothing")
 _OUTPUT_OF_COMPARISONS = NotWith(("output",), "{option} writes no output", settings=False)
 _NO_PARTS = NotWith(("parts",), "{option} writes no parts")
 _THIS_MACHINE = NotWith(("cluster",), "{option} is for this machine", settings=False)
-_COUNTS_OF_CHECKS = NotWith((*_COUNTS, "only"), "{other} is for sorts and merges alone", "leave {option} out")
+_COUNTS_OF_CHECKS = NotWith((*_COUNTS, "only"), "{other} is only for sorts and merges", "leave {option} out")
 _WAY_OUT_OF_CHECKS = "leave {others}, or -c and -C, out"
 _ABOUT_CHECKS = (
-    NotWith(("report",), "{other}: a check takes no report", _WAY_OUT_OF_CHECKS, settings=False),
+    NotWith(("report",), "{other}: a check writes no report", _WAY_OUT_OF_CHECKS, settings=False),
     NotWith(("parts",), "{other}: a check writes nothing", _WAY_OUT_OF_CHECKS),
     _COUNTS_OF_CHECKS,
     NotWith(("source",), "{other}: a check writes nothing", _WAY_OUT_OF_CHECKS),
@@ -45,7 +45,7 @@ ACTIONS = (
     ),
     Option(
         "debug", "Actions", ("sort",),
-        "Underline the keys in each line, and note on standard error the options that may not do what was meant.",
+        "Underline the keys in each line, and warn on standard error about options that may have an unexpected effect.",
         gnu=True,
         not_with=(
             NotWith(
@@ -67,7 +67,7 @@ ACTIONS = (
     Option(
         "compare", "Actions", ("merge",),
         "Merge in memory by every kernel and by libraries, check each result, then time it. Writes no output, so it "
-        "does not go with -o. With --kernel, time only that kernel and basic.",
+        "cannot be combined with -o. With --kernel, time only that kernel and basic.",
         not_with=(
             NotWith(("unique", "only"), "{option} merges all items"),
             _ITEMS_OF_COMPARISONS,
@@ -79,12 +79,12 @@ ACTIONS = (
     Option(
         "compare", "Actions", SETS,
         "Make the set in memory, and by NumPy if the items are numbers; check each result, then time it. Writes no "
-        "output, so it does not go with -o.",
+        "output, so it cannot be combined with -o.",
         not_with=(_ITEMS_OF_COMPARISONS, _OUTPUT_OF_COMPARISONS, _NO_PARTS),
     ),
     Option(
         "compare", "Actions", ("sort",),
-        "Run every algorithm beside the library's sorts in memory, check each result, then time it; then sort files.",
+        "Run every algorithm and the library's sorts in memory, check each result and time it; then sort files.",
         not_with=(
             NotWith(
                 ("output", "parts", *_COUNTS, "merge", "check", "check-quiet", "unique", "only"),
@@ -110,8 +110,8 @@ ACTIONS = (
     Option(
         "at", "Actions", ("rank",),
         "Show the items of these ranks, counted from 0: 0 is the first item of the merge. The number of all items is a "
-        "rank, too: the end of the merge. With --stats, also show how many items of each file are ahead. May be given "
-        "again.",
+        "rank, too: the end of the merge. With --stats, also show how many items of each file come before them. May be "
+        "given again.",
         kind="text", placeholder="K,...", multiple=True, settable=False,
     ),
     Option(
@@ -123,10 +123,10 @@ ACTIONS = (
     ),
     Option(
         "of", "Actions", ("rank",),
-        "Show how many items are ahead of KEY in the merge (lower), how many are ahead or equal (upper), and how many "
-        "are equal. No file need hold KEY. It is a number or the key of a line or record, with commas between several "
-        "fields; the whole line if there is no key, or with --last-resort. Answers show keys in the same form. May be "
-        "given again.",
+        "Show how many items come before KEY in the merge (lower), how many come before it or equal it (upper), and "
+        "how many equal it. KEY need not be in a file. It is a number, or the key of a line or record, with commas "
+        "between several fields. It is the whole line if there is no key, or with --last-resort. Answers show keys in "
+        "the same form. May be given again.",
         brief="Show how many items go before KEY.",
         kind="text", placeholder="KEY", multiple=True, settable=False,
     ),
@@ -150,7 +150,7 @@ ACTIONS = (
         not_with=(
             NotWith(
                 ("at", "quantile", "of", "of-file", "split", "json"),
-                "{option} writes only items, so it does not go with {other}",
+                "{option} writes only items, so it cannot be combined with {other}",
                 "leave {option} out for answers",
             ),
         ),
@@ -163,8 +163,8 @@ ACTIONS = (
     ),
     Option(
         "resume", "Actions", ("batch",),
-        "Skip jobs that --joblog lists: failed ones, and those that are done and whose inputs and outputs have not "
-        "changed since. Jobs are matched by their commands.",
+        "Skip jobs that --joblog lists: failed jobs, and finished jobs whose inputs and outputs have not changed "
+        "since. Jobs are matched by their commands.",
         needs=_JOBLOG,
     ),
     Option("resume-failed", "Actions", ("batch",), "As --resume, but run failed jobs again.", needs=_JOBLOG),
@@ -225,7 +225,7 @@ ACTIONS = (
     Option(
         "solution", "Actions", ("learn",), "Print the solution of a puzzle, or all answers of the exercises.",
         kind="text", placeholder="NAME", settable=False,
-        not_with=(NotWith(("check", "files"), "{option} prints a solution, so it does not go with {other}"),),
+        not_with=(NotWith(("check", "files"), "{option} prints a solution, so it cannot be combined with {other}"),),
     ),
     Option(
         "seed", "Actions", ("learn",), "The same seed makes the same random cases; by default they differ.",

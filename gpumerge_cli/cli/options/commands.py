@@ -16,7 +16,7 @@ _ROWS: tuple[Option, ...] = (*ACTIONS, *JOIN, *INPUT, *ORDER, *OUTPUT, *WHERE, *
 _OFF = "--no-NAME turns off a switch that a setting turned on, as --no-quiet."
 SWITCHES = (
     f"{_OFF} Long names that coreutils has for the same purpose, as --numeric-sort, may be shortened while they stay "
-    "unique; all others are written whole."
+    "unique. All others must be written in full."
 )
 
 
@@ -58,9 +58,10 @@ Names, outputs and paths may hold:
   {name} {stem} {suffix} {dir}   of the first input: in/a.txt has a.txt, a,
               .txt and in; {{ and }} are braces
 
-Globs match files that are there and outputs of other jobs, not the job's own
-output, nor what is named beside them. A job that reads another's output runs
-after it. Mistakes in the file are reported, with their lines, before any job runs.
+Globs match existing files and outputs of other jobs. They leave out the job's
+own output, and files that are named beside the glob. A job that reads another's
+output runs after it. Mistakes in the file are reported, with their lines, before
+any job runs.
 
 \b
 Exit codes:
@@ -72,7 +73,7 @@ _BENCH = """\b
 Shapes: those of gpumerge generate, and
   tiny       uniform keys, all runs but the first a thousandth of the whole
 
-Dtypes, sizes, shapes and runs are varied one at a time about a middle case. If any is named, all combinations are
+Dtypes, sizes, shapes and runs are varied one at a time around a middle case. If any is named, all combinations are
 run."""
 
 _PATH = f"""\b
@@ -84,8 +85,8 @@ i + j = k. That is the one place where the work can be cut.
 \b
 The page of --html has pieces of blocks and threads, the sectors of memory that
 each access of a warp touches, and shared memory round by round. Its counts are
-those of the kernels' source. They are made for up to 128 items of each input;
-of longer inputs the page shows every Nth item, and says so.
+those of the kernels' source. They cover up to 128 items of each input; of
+longer inputs the page shows every Nth item, and says so.
 
 {SUFFIXES_MARK}"""
 
@@ -134,9 +135,9 @@ If A holds the lines 1 2 2 3 and B holds 2 3 3, the columns are:
 
 _RANKS = f"""\b
 If A holds the numbers 1 4 9 and B holds 2 4, the merge is 1 2 4 4 9:
-  --at 3             the second 4; ahead of it are 2 items of A and 1 of B
+  --at 3             the second 4; before it are 2 items of A and 1 of B
   --quantile 0.5     4, the item in the middle
-  --of 4             lower 2 and upper 4: two items are ahead of 4, two equal it
+  --of 4             lower 2 and upper 4: two items are before 4, two equal it
   --range 1:3        2 4
 
 {_EPILOG}"""
@@ -223,26 +224,26 @@ COMMANDS = (
         "compare",
         "Write the lines of two sorted files in three columns, as comm does.",
         "The first column shows the lines that only A holds, the second column those that only B holds, and the third "
-        "column those that both hold. -1, -2 and -3 leave a column out: -12 shows the lines of both files, -23 those "
-        "of A alone. A line that A holds three times and B once is shown once in the third column and twice in the "
-        "first. The output is that of comm in the C locale or in that of --locale, byte for byte. A byte order mark "
-        "ahead of the first line is no part of that line. The options of order allow other orders than comm's. Rows of "
-        "tables get a column found_in instead, and JSON Lines a member: its value is first, second or both. CSV "
-        "(--csv, --field) and binary items need -12, -13 or -23. Both files must be sorted; disorder is an error. "
-        "Runs on the CPU.",
+        "column those that both hold. -1, -2 and -3 leave a column out: -12 shows the lines of both files, -23 the "
+        "lines of A alone. A line that A holds three times and B once is shown once in the third column and twice in "
+        "the first. The output has the same bytes as comm's, in the C locale or in the locale of --locale. A byte "
+        "order mark before the first line is not part of that line. The options of order allow other orders than "
+        "comm's. Rows of tables get a column found_in instead, and JSON Lines a member: its value is first, second or "
+        "both. CSV (--csv, --field) and binary items need -12, -13 or -23. Both files must be sorted; disorder is an "
+        "error. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_COMPARE,
     ),
     _command(
         "diff",
         "Write the items of two sorted files that were added, removed or changed, by key.",
-        "Each item goes out behind a column change, in the order of the key: - is an item that only OLD holds, + one "
-        "that only NEW holds. If both hold an item with the key, and its other bytes differ, both go out: < is the old "
-        "one, > the new one. Values of CSV are compared without the quotes around them, values of tables by their "
-        "types. Without a key, items are compared as a whole. In CSV and tables the column is the first one, in lines "
-        "it stands ahead of a tab, in JSON Lines it is the first member, in records the first byte. Both files must "
-        "have the same columns and be sorted by the key; disorder is an error. Keys must be unique, unless --multi is "
-        "given. Runs on the CPU.",
+        "Each item is written after a column change, in the order of the key: - marks an item that only OLD holds, + "
+        "an item that only NEW holds. If both hold an item with one key, and its other bytes differ, both are written: "
+        "< marks the old one, > the new one. Values of CSV are compared without the quotes around them, values of "
+        "tables by their types. Without a key, items are compared as a whole. In CSV and tables, change is the first "
+        "column; in lines it stands before a tab; in JSON Lines it is the first member, in records the first byte. "
+        "Both files must have the same columns and be sorted by the key; disorder is an error. Keys must be unique, "
+        "unless --multi is given. Runs on the CPU.",
         Argument("files", "OLD NEW", "Two sorted files; - is standard input."),
         ending=f"{_FILES_AND_SWITCHES}\n\n{_exit_codes('the files differ')}",
     ),
@@ -252,20 +253,20 @@ COMMANDS = (
         "Items are lines, rows of CSV or tables, JSON Lines, records or numbers. An item of A and an item of B with "
         "equal keys are a pair. A pair of lines is written as the key, the other fields of A and the other fields of "
         "B; a pair of records as the record of A and the record of B without its key; a pair of rows as the columns of "
-        "the key, of A and of B; a pair of JSON objects as one with the members of both. For each item of A come all "
-        "its partners, in the order of B. Keys of lines compare by their bytes unless an option says otherwise; then "
-        "options and output are those of coreutils' join in the C locale or in that of --locale. A byte order mark "
-        "ahead of the first line is no part of that line. Both files must be sorted by their keys, which is checked on "
-        "the way. Runs on the CPU.",
+        "the key, of A and of B; a pair of JSON objects as one object with the members of both. Each item of A is "
+        "written with all its partners, in the order of B. Keys of lines compare by their bytes unless an option says "
+        "otherwise. Options and output for lines are those of coreutils' join, in the C locale or in the locale of "
+        "--locale. A byte order mark before the first line is not part of that line. Both files must be sorted by "
+        "their keys, which is checked on the way. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),
         ending=_JOIN,
     ),
     _command(
         "sort",
         "Sort lines as GNU sort does.",
-        "Sorts lines, merges sorted files of lines (-m), or checks one (-c): the same options and the same bytes as "
-        "GNU sort in the C locale or in that of --locale. GNU's long options may be shortened. Without FILE, or where "
-        "FILE is -, standard input is read. Files of numbers and records are sorted, too, if suffixes or options "
+        "Sorts lines, merges sorted files of lines (-m), or checks one (-c), with the same options and the same output "
+        "as GNU sort, in the C locale or in the locale of --locale. GNU's long options may be shortened. Without FILE, "
+        "or if FILE is -, standard input is read. Files of numbers and records are sorted, too, if suffixes or options "
         "name their type.",
         Argument("files", "FILE", "Files of lines; - is standard input."),
         ending=_exit_codes("disorder found (-c, -C), or an invalid WORD"),
@@ -273,9 +274,9 @@ COMMANDS = (
     _command(
         "check",
         "Check that each file is in order.",
-        "Says nothing and exits 0 if all are; otherwise names the first disorder of each file on standard error, "
-        "counts the files that have one, and exits 1. Each file is checked alone: the last item of one and the first "
-        "of the next may be in any order.",
+        "If all files are in order, it prints nothing and exits with 0. Otherwise it names the first disorder of each "
+        "file on standard error, counts the files out of order, and exits with 1. Each file is checked alone: the last "
+        "item of a file and the first of the next may be in any order.",
         _SORTED_FILES,
         ending=f"{_FILES_AND_SWITCHES}\n\n{_exit_codes('disorder found')}",
     ),
@@ -283,9 +284,9 @@ COMMANDS = (
         "rank",
         "Find items by their ranks in the merge, and ranks of items, without merging.",
         "The rank of an item is its position in the merge of all files, counted from 0. gpumerge rank searches the "
-        "files and merges nothing, so it is fast however large they are. It reads few items and checks the order of "
-        "those alone. Lines differ in length and must be counted: --at and --of read all lines up to the answer, "
-        "--quantile reads all lines, --split reads few. Compressed files, pipes and quoted CSV are copied first.",
+        "files and merges nothing, so it is fast however large they are. It reads few items, and checks only their "
+        "order. Lines differ in length and must be counted: --at and --of read all lines up to the answer, --quantile "
+        "reads all lines, --split reads few. Compressed files, pipes and quoted CSV are copied first.",
         _SORTED_FILES,
         ending=_RANKS,
     ),
@@ -324,10 +325,10 @@ COMMANDS = (
     _command(
         "learn",
         "Learn by writing the kernels of the textbook's chapter on merge, each checked as you go.",
-        "Writes exercises, kernels with a gap, and the textbook's kernels with one printed mistake each into FOLDER: "
-        "only files that are missing. With --check, it runs what you wrote in a process of its own, and shows "
-        "the first wrong item, the race or the access outside of an array. Names behind FOLDER choose puzzles; without "
-        "any, all are meant.",
+        "Writes exercises, kernels with a gap, and the textbook's kernels with one printed mistake each into FOLDER. "
+        "It writes only files that are missing. With --check, it runs what you wrote in a process of its own, and "
+        "shows the first wrong item, the race or the access outside of an array. Names after FOLDER choose puzzles; "
+        "without names, all are chosen.",
         Argument("files", "FOLDER NAME", "The folder for your answers, then names of puzzles."),
         ending=_LEARN,
     ),

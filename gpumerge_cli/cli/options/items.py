@@ -34,8 +34,8 @@ INPUT = (
     ),
     Option(
         "items", "Input", ("path",),
-        "Instead of files, given twice: items with blanks or commas between, as in --items '1 3 5'. Numbers if all "
-        "are, else lines.",
+        "Items of an input instead of its file, with blanks or commas between them, as in --items '1 3 5'. Give it "
+        "twice. Items are numbers if all of them are, else lines.",
         kind="text", placeholder="LIST", multiple=True,
         not_with=(
             NotWith(("files",), "{other}: the inputs are given by {option} already", "use files or {option}"),
@@ -56,8 +56,8 @@ INPUT = (
     Option(
         "dtype", "Input", (*_TYPED, "join"),
         "Items of raw files, in NumPy's names: int8 to int64, uint8 to uint64, float16 to float64; >i4 is big-endian "
-        "int32. By default, the suffix gives it. With fields, as u4,f8 or [('id','<u4'),('name','S10')]: records, "
-        "whose key --field names.",
+        "int32. By default, the suffix gives it. With fields, as u4,f8 or [('id','<u4'),('name','S10')], items are "
+        "records, and --field names their key.",
         kind="text", placeholder="NAME", project=True,
     ),
     Option(
@@ -72,18 +72,19 @@ INPUT = (
     ),
     Option(
         "record-size", "Input", ("join",),
-        "Items are records of so many bytes, as 16; of A and of B, as 16,24. The key is bytes, or a number if --dtype "
-        "names its type.",
+        "Items are records of so many bytes, as 16, or of different sizes in A and B, as 16,24. The key is bytes, or a "
+        "number if --dtype names its type.",
         kind="text", placeholder="BYTES[,BYTES]", project=True,
     ),
     Option(
         "key-offset", "Input", ("join",),
-        "The key starts at this byte of a record, counted from 0; 0 by default. With a comma: of A's, and of B's.",
+        "The key starts at this byte of a record, counted from 0; 0 by default. With a comma, for A and for B: 0,8.",
         kind="text", placeholder="BYTES[,BYTES]", project=True,
     ),
     Option(
         "key-size", "Input", (*_TYPED, "join"),
-        "Bytes of the key, which compare as unsigned bytes; by default, the key reaches to the record's end.",
+        "Length of the key in bytes, which compare as unsigned bytes; by default, the key extends to the end of the "
+        "record.",
         kind="number", placeholder="BYTES", least=1, project=True,
     ),
     Option(
@@ -97,20 +98,21 @@ INPUT = (
     ),
     Option(
         "quotes", "Input", _KEYED,
-        "The meaning of quotes in CSV. csv: they enclose fields, and one in a field is written twice. none: they are "
-        "text. backslash: as csv, and a backslash makes a quote, a separator or another backslash behind it text.",
+        "The meaning of quotes in CSV. csv: quotes enclose fields, and a quote in a field is written twice. none: "
+        "quotes are text. backslash: as csv, and a quote, separator or backslash after a backslash is text.",
         kind="text", choices=("csv", "none", "backslash"), default="csv", project=True,
     ),
     Option(
         "line-ends", "Input", _KEYED,
-        "End all lines of the output alike: as the first line of the inputs (first), in a newline (lf), or in a "
-        "carriage return and a newline (crlf). Inputs may end lines both ways; their carriage returns do not count.",
+        "End all lines of the output in the same way: as the first line of the inputs (first), in a newline (lf), or "
+        "in a carriage return and a newline (crlf). Inputs may end lines both ways; their carriage returns do not "
+        "count.",
         kind="text", choices=("first", "lf", "crlf"), project=True,
     ),
     Option(
         "record-start", "Input", _ORDERED,
-        "Records of several lines: one begins with each line that has a time, or that REGEX matches, an extended "
-        "regular expression of POSIX. Its other lines follow it. Keys lie in its first line.",
+        "Items are records of several lines. A record begins with each line that has a time, or that REGEX matches, a "
+        "POSIX extended regular expression. Keys lie in the first line of a record.",
         kind="text", placeholder="time|REGEX",
         not_with=(NotWith(("zero-terminated", "csv"),),),
     ),
@@ -120,9 +122,9 @@ INPUT = (
     ),
     Option(
         "header-prefix", "Input", ("join",),
-        "The first lines of each file that begin with TEXT are its header, however many, as those of VCF with '#'. "
-        "With --header, so is the line behind them. Those of A are written first. Column names are in the last line of "
-        "the header, and are joined.",
+        "All first lines of a file that begin with TEXT are its header, as in VCF with '#'. With --header, the next "
+        "line belongs to it, too. The lines of A are written first. Column names are in the last line of the header, "
+        "and are joined.",
         kind="text", placeholder="TEXT",
     ),
     Option(
@@ -140,23 +142,23 @@ INPUT = (
     ),
     Option(
         "header-prefix", "Input", _ORDERED,
-        "The first lines of each file that begin with TEXT are its header, however many, as those of VCF with '#' and "
-        "of SAM with @. With --header N, so are the N lines behind them. Column names are in the last line of the "
-        "header.",
+        "All first lines of a file that begin with TEXT are its header, as in VCF with '#' and in SAM with @. With "
+        "--header N, the next N lines belong to it, too. Column names are in the last line of the header.",
         kind="text", placeholder="TEXT",
     ),
     Option(
         "headers", "Input", _ORDERED,
-        "The header of the output if those of files differ: identical makes that an error, first takes the first one, "
-        "and union has all lines of all headers, each once, the line of columns last. In a union, two definitions of "
-        "one ID, as VCF and SAM have them, must be alike.",
+        "The header of the output if the files have different headers: identical makes this an error, first takes the "
+        "header of the first file, and union has each line of all headers once, the line of columns last. In a union, "
+        "two definitions of one ID, as in VCF and SAM, must be equal.",
         kind="text", choices=("identical", "first", "union"), default="identical",
     ),
     Option(
         "schema", "Input", _ORDERED,
-        "The columns of CSV files or tables whose columns differ, or come in another order, by their names: union has "
-        "the columns of all files, empty or null where a file lacks them, and intersect those that all files have. "
-        "Every file needs the columns of keys. By default, all files must have the same columns.",
+        "The columns of the output if the columns of CSV files or tables differ, or come in another order. Columns are "
+        "matched by their names. union: the columns of all files, empty or null where a file lacks them. intersect: "
+        "only the columns that all files have. Every file needs the columns of keys. By default, all files must have "
+        "the same columns.",
         kind="text", choices=("same", "union", "intersect"), default="same",
     ),
     Option(
@@ -188,13 +190,11 @@ INPUT = (
 ORDER = (
     Option(
         "field", "Order", _ORDERED,
-        "Keys by name, as city,amount:r: columns of CSV, fields of structured .npy files or of a --dtype with "
-        "fields, or paths in JSON Lines, as user.name. After a colon: any -k option letters; only r for records; or a "
-        "kind, as id:hex or id:hex,r (a column "
-        "named r then needs its own --field). Column names imply --csv and --header 1, "
-        "unless the suffix means binary items; the header may come from a pipe. A "
-        "name in the header is a name, even if it looks like a number. Beside -k, keys go in the order of the command "
-        "line.",
+        "Keys by name, as city,amount:r: columns of CSV, fields of structured .npy files or of a --dtype with fields, "
+        "or paths in JSON Lines, as user.name. After a colon: any -k option letters; only r for records; or a kind, as "
+        "id:hex or id:hex,r (a column named r then needs its own --field). Column names imply --csv and --header 1, "
+        "unless the suffix means binary items; the header may come from a pipe. A name in the header is a name, even "
+        "if it looks like a number. Keys of --field and -k apply in the order of the command line.",
         brief="Keys by name, as city,amount:n: columns, fields, JSON paths.",
         kind="text", placeholder="NAMES", multiple=True, formerly=("key-field",), project=True,
     ),
@@ -216,10 +216,10 @@ ORDER = (
     ),
     Option(
         "key", "Order", _ORDERED,
-        "A key of lines, F[.C][OPTIONS][,F[.C][OPTIONS]]: from character C of field F, counted from 1, to that of "
-        f"another, or to the line's end. OPTIONS are letters from {LETTERS}, in place of the global ones; a "
-        f"character 0 of the last field is its end. After a colon: a kind, {_KINDS}, with r behind a comma, as "
-        "2,2:hex,r. May be given again, for ties.",
+        "A key of lines, F[.C][OPTIONS][,F[.C][OPTIONS]]: from character C of field F, both counted from 1, to "
+        "character C of a second field, or to the end of the line. Character 0 of the second field is the field's end. "
+        f"OPTIONS are letters from {LETTERS}, in place of the global ones. After a colon: a kind, {_KINDS}, and r "
+        "after a comma, as 2,2:hex,r. May be given again, for ties.",
         brief="A key of lines, as 2,2n: field 2, as a number.",
         letter="k", kind="text", placeholder="KEY", multiple=True, gnu=True,
         formerly=("sort-key",), project=True,
@@ -241,7 +241,7 @@ ORDER = (
         "ignore-case", "Order", ("join",), "Lower case counts as upper case.", letter="i", gnu=True, project=True,
     ),
     Option(
-        "ignore-leading-blanks", "Order", _ORDERED, "Blanks ahead of a key do not count.", letter="b", gnu=True,
+        "ignore-leading-blanks", "Order", _ORDERED, "Blanks before a key do not count.", letter="b", gnu=True,
         project=True,
     ),
     Option(
@@ -304,18 +304,18 @@ ORDER = (
     ),
     Option(
         "nulls", "Order", _KEYED,
-        "The place of keys that are empty or in --null-values, whatever -r says. By default it is last for the kinds "
-        "behind a colon, and for nulls of tables and JSON; for other keys an empty key is one as any.",
+        "The place of keys that are empty or in --null-values, whatever -r says. By default it is last for kinds after "
+        "a colon, and for nulls of tables and JSON. For other keys, an empty key is then an ordinary key.",
         kind="text", choices=("first", "last"), project=True,
     ),
     Option(
         "null-values", "Order", _KEYED,
-        "Texts that are nulls as empty keys are, with commas between them: NA,null. Without --nulls they go last.",
+        "Texts that count as nulls, as empty keys do, with commas between them: NA,null. Without --nulls they go last.",
         kind="text", placeholder="LIST", multiple=True, project=True,
     ),
     Option(
         "invalid", "Order", _KEYED,
-        "The place of keys that are no value of their kind, which is behind a colon. By default they are an error.",
+        "The place of keys that are not a value of the kind after a colon. By default they are an error.",
         kind="text", choices=("error", "first", "last"), project=True,
     ),
     Option(
@@ -325,18 +325,18 @@ ORDER = (
     ),
     Option(
         "decimal", "Order", _KEYED,
-        "The byte ahead of a number's fraction, for n, h and g: --decimal , reads 1234,50. A point by default.",
+        "The byte before a number's fraction, for n, h and g: --decimal , reads 1234,50. A point by default.",
         kind="text", placeholder="BYTE", project=True,
     ),
     Option(
         "locale", "Order", _KEYED,
         "Text compares as in the locale NAME, as de_DE.UTF-8, and numbers and months are read as it writes them; env "
-        "is that of LC_ALL, LC_COLLATE or LANG. By default bytes compare, as in the locale C.",
+        "is the locale of LC_ALL, LC_COLLATE or LANG. By default bytes compare, as in the locale C.",
         kind="text", placeholder="NAME|env", neutral=True,
     ),
     Option(
         "order-list", "Order", _KEYED,
-        "FILE has the values of list keys, one a line, in their order. Other values go behind them.",
+        "FILE has the values of list keys, one a line, in their order. Other values come after them.",
         kind="file",
     ),
     Option(
@@ -363,8 +363,8 @@ ORDER = (
     ),
     Option(
         "year", "Order", _KEYED,
-        "The year of times without one, as in syslog. By default, the latest one in which they are not more than a day "
-        "later than the last change of the newest file.",
+        "The year of times without one, as in syslog. By default, the latest year in which these times are at most a "
+        "day after the last change of the newest file.",
         kind="number", placeholder="YEAR", least=1, project=True,
     ),
     Option(
@@ -380,18 +380,18 @@ ORDER = (
     ),
     Option(
         "stable", "Order", ("join",),
-        "Changes nothing, because a join compares keys alone. It may be given as for sort.",
+        "Changes nothing, because a join compares only keys. It may be given as for sort.",
         letter="s", gnu=True, project=True,
     ),
     Option(
         "last-resort", "Order", ("sort",),
-        "All bytes decide between lines with equal keys. This is the default, so it does not go with -s.",
+        "All bytes decide between lines with equal keys. This is the default, so it cannot be combined with -s.",
         project=True,
         not_with=(NotWith(("stable",), "{other} and {option} contradict each other", "leave one of them out"),),
     ),
     Option(
         "last-resort", "Order", ("join",),
-        "Changes nothing, because a join compares keys alone: the files may be in the order of GNU sort, with -s or "
+        "Changes nothing, because a join compares only keys: the files may be in the order of GNU sort, with -s or "
         "without.",
         project=True,
     ),
@@ -417,8 +417,7 @@ ORDER = (
     ),
     Option(
         "unique", "Order", ("merge",),
-        "Write only the first of several equal items; with --unique=last the last one, which is the one of the last "
-        "file.",
+        "Write only the first of several equal items; with --unique=last the last one, from the last file that has it.",
         brief="Write one of several equal items.",
         letter="u", choices=("first", "last"), gnu=True,
     ),
@@ -431,28 +430,28 @@ ORDER = (
     ),
     Option(
         "only", "Order", ("merge", "sort"),
-        "Write only items that equal others, or none: duplicates, the first of several equal items, as uniq -d; "
-        "all-duplicates, all of several, as uniq -D; singles, items that equal no other, as uniq -u. Lines are equal "
-        "if their keys are. With sort -m, disorder is an error.",
+        "Write only items that have equals, or only items that have none. duplicates: the first of several equal "
+        "items, as uniq -d. all-duplicates: all of several equal items, as uniq -D. singles: items that equal no "
+        "other, as uniq -u. Lines are equal if their keys are equal. With sort -m, disorder is an error.",
         kind="text", choices=("duplicates", "all-duplicates", "singles"),
         not_with=(NotWith(("unique",), "{other} keeps one of equal items, and {option} chooses among them"),),
     ),
     Option(
         "keep-order", "Order", ("sort",),
-        "With --unique or --only: do not sort, but leave the items that remain where they stand in the input. "
-        "--unique keeps each item where it is first seen, --unique=last where it is last seen. gpumerge dedupe "
-        "stands for sort --unique --keep-order --compressed.",
+        "With --unique or --only: do not sort, but write the remaining items in the order of the input. --unique keeps "
+        "each item where it is first seen, --unique=last where it is last seen. gpumerge dedupe stands for sort "
+        "--unique --keep-order --compressed.",
         not_with=(
             NotWith(("merge", "check", "check-quiet", "debug", "compare"), way_out=_KEPT_ORDER, settings=False),
             NotWith(
-                ("count", "count-to", "source", "parts", "sum", "counted"), "{other}: the output of {option} has none",
+                ("count", "count-to", "source", "parts", "sum", "counted"), "{other} cannot be combined with {option}",
                 _KEPT_ORDER,
             ),
             NotWith(("head", "tail"), "{other} is for sorted outputs", _KEPT_ORDER, settings=False),
             NotWith(("compress-program", "run-log"), "{other} is for sorts that make sorted runs", settings=False),
         ),
         needs=Needs(
-            ("unique", "only"), "{option} is for the items that remain of equal ones",
+            ("unique", "only"), "{option} needs a rule for equal items",
             "add --unique or --only, or leave {option} out",
         ),
     ),

@@ -45,7 +45,7 @@ class NotWith:
 
     others: tuple[str, ...]
     """Long names without dashes, or "files"; those that a command does not have are passed over."""
-    what: str = "{option} does not go with {other}"
+    what: str = "{option} cannot be combined with {other}"
     way_out: str = "leave {others} out, or leave {option} out"
     settings: bool = True
     """Settings of the others count. Otherwise they are ignored beside this option."""

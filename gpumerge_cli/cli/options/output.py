@@ -9,7 +9,7 @@ from gpumerge_cli.order.equals import SETS
 _FILES = ("merge", *COMBINING, "join", "sort", "check")
 _OF_ALL = NotWith(
     ("unique", "only", "count", "count-to", "plan", "compare"),
-    "{other} needs the whole merge, so it does not go with {option}",
+    "{other} needs the whole merge, so it cannot be combined with {option}",
     "leave one of them out",
 )
 _OF_SORTS = (
@@ -17,14 +17,14 @@ _OF_SORTS = (
     NotWith(("check", "check-quiet"), "{other}: a check writes nothing", "leave {option} out"),
     NotWith(
         ("only", "count", "count-to", "sum", "counted", "compare"),
-        "{other} needs the whole sort, so it does not go with {option}",
+        "{other} needs the whole sort, so it cannot be combined with {option}",
         "leave one of them out",
     ),
     NotWith(("cluster",), "{option} is for this machine", "leave --cluster out", settings=False),
 )
 _OF_RANGE = NotWith(
     ("head", "tail", "plan", "compare"),
-    "{option} and {other} do not go together",
+    "{option} and {other} cannot be combined",
     "leave one of them out",
 )
 _RANGE = Needs(
@@ -35,13 +35,13 @@ _SUMS = tuple(
         command,
         more,
         (
-            NotWith(("count", "count-to"), "{option} and {other} do not go together", "use one of the two"),
+            NotWith(("count", "count-to"), "{option} and {other} cannot be combined", "use one of the two"),
             NotWith(
                 ("null-values",),
                 "{other} is for keys, and {option} reads numbers",
                 "leave {other} out, or write the numbers again",
             ),
-            NotWith(others, "{option} writes one item for several equal ones, so it does not go with {other}"),
+            NotWith(others, "{option} writes one item for several equal ones, so it cannot be combined with {other}"),
         ),
     )
     for command, more, others in (
@@ -109,8 +109,8 @@ OUTPUT = (
     ),
     Option(
         "head", "Output", ("merge",),
-        "Write only the first N items of the merge: 10, 1e6 or 2^20. Little more is read than these, and only the "
-        "items read are checked for order.",
+        "Write only the first N items of the merge: 10, 1e6 or 2^20. Little more than these items is read, and only "
+        "the items that are read are checked for order.",
         brief="Write only the first N items.",
         kind="count", settable=False,
         not_with=(
@@ -143,44 +143,44 @@ OUTPUT = (
     ),
     Option(
         "from", "Output", ("merge", *SETS),
-        "Write only items from KEY on, in the order of the merge, those with this key included. KEY is written as "
-        "answers of gpumerge rank show it; of several keys, the first ones are enough. A search in each file finds "
-        "them, and only the items that are written are read and checked for order.",
+        "Write only items from KEY on, in the order of the merge, also items with this key. Write KEY in the form that "
+        "gpumerge rank shows. If there are several keys, the first ones are enough. A search in each file finds them, "
+        "and only the items that are written are read and checked for order.",
         kind="text", placeholder="KEY", settable=False, not_with=(_OF_RANGE,),
     ),
     Option(
         "to", "Output", ("merge", *SETS),
-        "Write only items that go before KEY, so none with this key; see --from.",
+        "Write only items that come before KEY, so no items with this key; see --from.",
         kind="text", placeholder="KEY", settable=False, not_with=(_OF_RANGE,),
     ),
     Option(
         "parts", "Output", ("merge", *SETS, "sort"),
-        "Write the output as N files, its consecutive ranges. They appear at the end, all or none, unless the program "
-        "is killed in that moment. Parts are equal in size to within one item or line; sizes differ more where "
+        "Write the output as N files with consecutive ranges of it. They appear at the end, all or none, unless the "
+        "program is killed in that moment. Parts are equal in size to within one item or line; sizes differ more if "
         "equal items are left out. {part} in the name of -o stands for the number, from 0: with -o 'out.{part}.txt', "
         "12 parts are out.00.txt to out.11.txt.",
         kind="number", least=1, settable=False,
     ),
     Option(
         "count", "Output", ("merge", *SETS),
-        "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab. In CSV it is the first field, or the last one; in the header, count. "
-        "In JSON Lines it is the first member of each object, or the last one; in tables the last column.",
+        "Write equal lines once, with their number. The number stands before the line as in uniq -c, or with "
+        "--count=after at its end, after a tab. In CSV it is the first field, or the last one, and count in the "
+        "header. In JSON Lines it is the first member of each object, or the last one; in tables the last column.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
         "count", "Output", ("sort",),
-        "Write equal lines once, with their number. The number stands ahead of the line as uniq -c has it, or with "
-        "--count=after at its end, behind a tab. In CSV it is the first field, or the last one; in the header, count. "
-        "In JSON Lines it is the first member of each object, or the last one; in tables the last column. "
+        "Write equal lines once, with their number. The number stands before the line as in uniq -c, or with "
+        "--count=after at its end, after a tab. In CSV it is the first field, or the last one, and count in the "
+        "header. In JSON Lines it is the first member of each object, or the last one; in tables the last column. "
         "Lines are equal if all their bytes are; with -u or -s, if their keys are. With -m, disorder is an error.",
         kind="text", choices=("ahead", "after"), value_is_optional=True,
     ),
     Option(
         "count-to", "Output", ("merge", *SETS, "sort"),
-        "Write equal items once, and to FILE the number of equals of each item, in the same order. For lines, numbers "
-        "and records. The numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output "
-        "and FILE appear together or not at all.",
+        "Write equal items once, and write to FILE how often each occurs, in the same order. For lines, numbers and "
+        "records. Numbers are little-endian uint64, raw or in a .npy file as the suffix of FILE says. Output and FILE "
+        "appear together or not at all.",
         kind="file", written=True, settable=False,
         not_with=(
             NotWith(("count",), "{other} and {option} put the numbers in two places", "use one of the two"),
@@ -191,9 +191,9 @@ OUTPUT = (
         Option(
             "sum", "Output", (command,),
             "Write the first of several equal items, with the sum of their values in COLUMN: the name or the number of "
-            "a field of CSV, the number of a field of lines, a path in JSON Lines, a field of records, a column of a "
-            "table. May be given again, or with commas between columns. Implies -u; with --unique=last, the last item "
-            f"is written. Sums are exact, and those that do not fit a column are errors.{more}",
+            "a field of CSV, the number of a field of lines, a path in JSON Lines, a field of records, or a column of "
+            "a table. May be given again, or with commas between columns. Implies -u; with --unique=last, the last "
+            f"item is written. Sums are exact, and those that do not fit a column are errors.{more}",
             kind="text", placeholder="COLUMN", multiple=True, settable=False, not_with=conflicts,
         )
         for command, more, conflicts in _SUMS
@@ -201,7 +201,7 @@ OUTPUT = (
     *(
         Option(
             "counted", "Output", (command,),
-            "Each line begins with a count, as uniq -c writes it. Keys and order are those of the text behind the "
+            "Each line begins with a count, as uniq -c writes it. Keys and order are those of the text after the "
             f"count. Write equal lines once, with the sum of their counts in the same form. Implies -u.{more}",
             settable=False,
             not_with=(
@@ -216,9 +216,9 @@ OUTPUT = (
             "source", "Output", commands,
             "Begin each line with the name of its file, as it was given, and a tab. In CSV the name is the first "
             "field, in tables the first column, in JSON Lines the first member of each object. It is called source or "
-            f"NAME; lines without a header refuse NAME. Keys count the fields without it.{more}",
+            f"NAME; lines without a header refuse NAME. Keys number the fields without it.{more}",
             kind="text", placeholder="NAME", value_is_optional=True, bare="source", settable=False,
-            not_with=(NotWith(others, "{other} writes no items, and {option} writes beside them"),),
+            not_with=(NotWith(others, "{other} writes no items, and {option} writes names beside items"),),
         )
         for commands, others, more in (
             (("merge", *SETS, "compare"), ("plan", "compare"), ""),
@@ -248,14 +248,14 @@ OUTPUT = (
     ),
     Option(
         "total", "Output", ("diff",),
-        "Write four numbers alone: how many items were added, removed, changed, and are unchanged.",
+        "Write only four numbers: how many items were added, removed, changed, and are unchanged.",
         gnu=True, project=True,
         not_with=(NotWith(("output", "changes"), "{option} writes numbers to standard output, and no items"),),
     ),
     Option(
         "ignore", "Output", ("diff",),
-        "Do not compare these columns, by their names in the header or by numbers from 1: items that differ in them "
-        "alone are unchanged. May be given again. For lines, CSV and tables, also for a field of a struct, as a.b.",
+        "Do not compare these columns, by their names in the header or by numbers from 1: items that differ only in "
+        "them are unchanged. May be given again. For lines, CSV and tables, also for a field of a struct, as a.b.",
         kind="text", placeholder="COLUMNS", multiple=True, project=True,
     ),
     Option(
@@ -267,7 +267,7 @@ OUTPUT = (
     Option(
         "multi", "Output", ("diff",),
         "Pair items with equal keys in order: the first of the old file with the first of the new one, and so on. "
-        "Those left over are removed or added. By default such items are an error.",
+        "Items that are left over are removed or added. By default, several items with one key are an error.",
         project=True,
     ),
     Option(
@@ -334,8 +334,8 @@ OUTPUT = (
     ),
     Option(
         "report", "Output", ("batch",),
-        "Write a line of JSON to FILE (.jsonl) for every job that ends, or fails because another has; --resume "
-        "continues it.",
+        "Write a line of JSON to FILE (.jsonl) for every job that ends, or cannot run because another has failed; "
+        "--resume continues it.",
         kind="file", written=True, shared=False,
     ),
     Option(
@@ -359,7 +359,7 @@ OUTPUT = (
     ),
     Option(
         "verbose", "Output", ("rank",),
-        "Print a table on standard error: how many items of each file are ahead of the answers, or with --range, what "
+        "Print a table on standard error: how many items of each file come before the answers, or with --range, what "
         "took the time.",
         letter="v", neutral=True, aliases=("stats",), project=True,
     ),

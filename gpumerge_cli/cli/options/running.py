@@ -98,15 +98,15 @@ WHERE = (
     ),
     Option(
         "cluster", "Where to run", (*_FILES, "batch"),
-        "Have a Dask cluster do the work: a scheduler by its address, HOST:PORT, or by its FILE, or N worker processes "
-        "of this machine that run as long as the command does. All machines read the inputs, and write the output, "
-        "under the same names. Needs gpumerge[cluster].",
+        "Have a Dask cluster do the work. Name its scheduler by the address, HOST:PORT, or by its FILE; local:N starts "
+        "N worker processes on this machine, which end with the command. All machines read the inputs, and write the "
+        "output, under the same names. Needs gpumerge[cluster].",
         kind="text", placeholder="ADDRESS|FILE|local[:N]", neutral=True, shared=False,
     ),
     Option(
         "cluster-wait", "Where to run", (*_FILES, "batch"),
-        "Seconds to wait for a worker if the cluster has none, before the run fails; and to wait for a late piece, "
-        "before another worker gets it, too.",
+        "Seconds to wait before the run fails if the cluster has no worker, and before another worker also gets a late "
+        "piece.",
         kind="number", least=1, default=60, neutral=True,
     ),
     Option(
@@ -151,7 +151,7 @@ ABOUT = (
     Option("version", "About the program", ("sort",), "Print the version and exit.", gnu=True),
     Option(
         "show-completion", "About the program", ("",),
-        "Print what completes command lines in this shell, and exit.",
+        "Print a script that completes command lines in this shell, and exit.",
         kind="text", choices=("bash", "zsh", "fish"), settable=False,
     ),
     # In these commands -h is not an order of lines.
@@ -162,11 +162,11 @@ ABOUT = (
     ),
     Option(
         "help", "About the program", ("merge", *COMBINING, "join", "check", "rank", "path"),
-        "Show help in short and exit; with --help=all, show all of it.",
+        "Show short help and exit; with --help=all, show all of it.",
         choices=("all",), gnu=True, settable=False,
     ),
     Option(
-        "help", "About the program", ("sort",), "Show help in short and exit; with --help=all, show all of it.",
+        "help", "About the program", ("sort",), "Show short help and exit; with --help=all, show all of it.",
         choices=("all",), gnu=True,
     ),
 )  # fmt: skip

@@ -49,7 +49,7 @@ class Npy(Format):
             raise InputError(
                 f"the array holds {item_name(source.dtype)}, the options say {item_name(layout.dtype)}",
                 where=file.name,
-                way_out="leave them to the file's header",
+                way_out="leave these options out, since the header has the type",
             )
         try:
             order_of(source.dtype, layout.key)

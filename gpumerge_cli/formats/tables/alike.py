@@ -228,7 +228,7 @@ def _common_schema(schema: pa.Schema, other: Table, first: Table, *, widens: boo
     found = [field for field in fields if field is not None]
     if len(found) == len(schema) == len(other.schema):
         return pa.schema(found, schema.metadata)
-    what = f"its columns are {_listed(other)}, those of {first.name} are {_listed(first)}"
+    what = f"its columns are {_listed(other)}, the columns of {first.name} are {_listed(first)}"
     way_out = "give all files the same columns"
     number = next((at for at, field in enumerate(fields) if field is None), None)
     if number is not None:

@@ -72,7 +72,7 @@ def codec_to_write(settings: TableSettings, usual: str) -> Any:
     """
     name = settings.compression or usual
     if name != "none" and name not in _CODECS:
-        raise UsageError(f"--compression {name}: Arrow has none, lz4 and zstd", way_out="use one of these")
+        raise UsageError(f"--compression {name}: Arrow supports none, lz4 and zstd", way_out="use one of these")
     if settings.level is None:
         return None if name == "none" else name
     if name != "zstd":

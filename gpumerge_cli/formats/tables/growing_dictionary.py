@@ -1,7 +1,7 @@
 """A dictionary to which each batch of a file adds the values that it is the first to have.
 
 Arrow has no table of values that grows: each look-up in one makes it anew. So texts are found by hashes in order, and
-compared with those found. Values that are no texts, and texts whose hashes collide, are looked up by Arrow.
+compared with those found. Values that are not texts, and texts whose hashes collide, are looked up by Arrow.
 """
 
 from __future__ import annotations

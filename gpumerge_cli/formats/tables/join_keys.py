@@ -36,7 +36,7 @@ def joined_keys(tables: Sequence[Table], layout: Layout) -> JoinedKeys:
     if len(a) != len(b):
         counted = ["1 column" if len(keys) == 1 else f"{len(keys)} columns" for keys in (a, b)]
         what = f"a key of A has {counted[0]}, and one of B has {counted[1]}"
-        raise UsageError(what, way_out="name as many for each file")
+        raise UsageError(what, way_out="name the same number for both files")
     for table, keys in zip(tables, (a, b), strict=True):
         check_keys([table], [key.path for key in keys])
     pairs = [_alike(*pair, tables) for pair in zip(a, b, strict=True)]
@@ -54,10 +54,10 @@ def _alike(a: KeyColumn, b: KeyColumn, tables: Sequence[Table]) -> tuple[KeyColu
     """Both keys with one type and one order."""
     type = common_key_type(a.type, b.type)
     if type is None or (a.kind and b.kind and a.kind != b.kind):
-        differs = "is compared otherwise than" if a.kind and b.kind else "has another type than"
+        differs = "is compared in another way than" if a.kind and b.kind else "has another type than"
         shown = [f"{key.name} {key.type}" for key in (a, b)]
         raise InputError(
-            f"its key, {shown[1]}, {differs} that of {tables[0].name}, {shown[0]}",
+            f"its key, {shown[1]}, {differs} the key of {tables[0].name}, {shown[0]}",
             where=tables[1].name,
             way_out="write one of them again with the type of the other",
         )

@@ -266,7 +266,7 @@ def _options(text: str, where: str, type: pa.DataType) -> tuple[str, bool]:
     if _is_of_type(kind, type):
         return "", reverse
     if not is_text(type):
-        raise UsageError(f"{where}: values of type {type} are no texts", way_out=f"leave :{word} out")
+        raise UsageError(f"{where}: values of type {type} are not texts", way_out=f"leave :{word} out")
     return kind.name, reverse
 
 

@@ -34,7 +34,7 @@ def shown_value(column: KeyColumn, value: bytes | None) -> bytes:
 
 
 def value_of_word(column: KeyColumn, word: bytes) -> bytes | None:
-    """The value that a text says, None for "null" where values are no texts. Raises UsageError."""
+    """The value that a text says, None for "null" where values are not texts. Raises UsageError."""
     if is_text(column.type):
         width = column.fixed_bytes
         if width is not None and len(word) != width:

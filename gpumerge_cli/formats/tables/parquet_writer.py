@@ -165,7 +165,7 @@ def _dictionary_bytes(column: Any) -> int:
 def _options(settings: TableSettings, like: ParquetTable | None) -> dict[str, Any]:
     """The options of pyarrow's writer. like: the first input; None if that is not Parquet."""
     if settings.compression is not None and settings.compression not in COLUMN_COMPRESSIONS:
-        what = f"--compression {settings.compression}: columns of tables are not compressed so"
+        what = f"--compression {settings.compression}: columns of tables have no such compression"
         raise UsageError(what, way_out=f"use {', '.join(COLUMN_COMPRESSIONS)}")
     stored = settings.stored or (() if like is None else like.stored_columns)
     options: dict[str, Any] = {

@@ -51,7 +51,7 @@ def csv_writer(schema: pa.Schema, separator: str) -> TextWriter:
     """The writer of CSV with a header. Raises OutputError for columns whose values hold values."""
     for field in schema:
         if is_nested(field.type):
-            what = f"the column {field.name} is {field.type}, which has no place in a field of CSV"
+            what = f"the column {field.name} is {field.type}, which a field of CSV cannot hold"
             raise OutputError(what, way_out="write JSON Lines (.jsonl), or Parquet or Arrow")
 
     def fields(array: Any) -> Any:

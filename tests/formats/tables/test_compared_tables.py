@@ -227,8 +227,8 @@ def test_a_column_has_the_name_already(tmp_path: Path) -> None:
         (OLD, ["--ignore", "in.z"], "--ignore in.z: in has no such field; did you mean in.y? use in.x, in.y"),
         (OLD, ["--ignore", "in.x.z"], "--ignore in.x.z: there is no such column; use id, name, at, in"),
         (OLD.take([0, 2, 1, 3, 4]), [], "new.parquet: row group 0, row 2: disorder: 2 comes after 4 by"),
-        (OLD.take([0, 1, 1, 3, 4]), [], "new.parquet: row group 0, row 2: its key is that of the item ahead"),
-        (OLD.take([0, 1, 2, 4, 4]), [], "new.parquet: row group 1, row 1: its key is that of the item ahead"),
+        (OLD.take([0, 1, 1, 3, 4]), [], "new.parquet: row group 0, row 2: its key equals the key of the item before"),
+        (OLD.take([0, 1, 2, 4, 4]), [], "new.parquet: row group 1, row 1: its key equals the key of the item before"),
     ],
 )  # fmt: skip
 def test_errors_are_one_line(

@@ -222,7 +222,7 @@ def test_names_of_keys() -> None:
         (r"u\.x", r"there is no column 'u\.x'"),
         ("s:q", "--field s:q: invalid option 'q' of a key"),
         ("s:sise", "did you mean size?"),
-        ("id:size", "--field id:size: values of type int64 are no texts; leave :size out"),
+        ("id:size", "--field id:size: values of type int64 are not texts; leave :size out"),
     ],
 )
 def test_refused_names(text: str, message: str) -> None:

@@ -233,10 +233,10 @@ def test_outputs_of_any_format(suffix: str, two: tuple[str, str], tmp_path: Path
     ("arguments", "told"),
     [
         (["-j", "nid"], "a.parquet: -j nid: there is no column 'nid'; did you mean id?"),
-        (["-1", "id", "-2", "town"], "b.parquet: its key, town string, has another type than that of"),
+        (["-1", "id", "-2", "town"], "b.parquet: its key, town string, has another type than the key of"),
         (["-1", "id", "-2", "id,town"], "a key of A has 1 column, and one of B has 2 columns"),
         ([], "rows need a key; name one of their columns as the key (--field): id, name, note"),
-        (["-j", "id", "-e", "x"], "-e x: what a table lacks is null; leave it out"),
+        (["-j", "id", "-e", "x"], "-e x: missing values of a table are null; leave it out"),
         (["-j", "id", "-t", ","], "--field-separator: it is for text, and the files are tables; leave it out"),
         (["-j", "id", "-n"], "--numeric-sort: it is for text, and the files are tables"),
         (["-j", "id", "-o", "note"], "-o note: both files have a field 'note'; write 1.note or 2.note"),

@@ -87,7 +87,10 @@ def test_level(tmp_path: Path) -> None:
         (("--compression-level", "40"), "--compression-level 40: the levels of zstd go from 1 to 22; use one of these"),
         (("--compression", "snappy", "--compression-level", "1"), "snappy has no levels; leave it out, or use zstd"),
         (("--compression", "none", "--compression-level", "1"), "what is not compressed has no levels"),
-        (("--compression", "xz"), "columns of tables are not compressed so; use zstd, snappy, gzip, lz4, brotli, none"),
+        (
+            ("--compression", "xz"),
+            "columns of tables have no such compression; use zstd, snappy, gzip, lz4, brotli, none",
+        ),
         (("--row-group-size", "0"), "a group holds a row at least"),
         (("--row-group-size", "5X"), "is not a size"),
     ],

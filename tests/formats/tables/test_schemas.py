@@ -137,7 +137,7 @@ def test_groups_of_other_units_are_apart_by_value(monkeypatch: pytest.MonkeyPatc
          "timestamp[ns] of a.parquet; write it again with t as timestamp[ns], or rename one of the columns\n"),
         ("merge --schema union a.parquet keyless.parquet", "keyless.parquet: it has no column 'id', which is a key; "
          "leave the file out, or name keys that all files have\n"),
-        ("merge --schema intersect a.parquet other.parquet", "other.parquet: it has no column that all files ahead of "
+        ("merge --schema intersect a.parquet other.parquet", "other.parquet: it has no column that all files before "
          "it have, too; use --schema union, or leave it out\n"),
     ],
 )  # fmt: skip

@@ -281,10 +281,10 @@ def test_records(order: str, small: bool, request: pytest.FixtureRequest) -> Non
     ("words", "said"),
     [
         ("--field=k --sum=s", "--sum s: the column is string, which is not summed; name one of integers"),
-        ("--field=k --sum=k", "--sum k: the column is a part of the key; name a column that is no key"),
+        ("--field=k --sum=k", "--sum k: the column is a part of the key; name a column that is not a key"),
         ("--field=k --sum=nn", "--sum nn: there is no such column; did you mean n?"),
         ("--field=k --sum=n,2", "--sum '2': the column is named twice; name it once"),
-        ("--field=k --sum=n --count", "--sum and --count do not go together; use one of the two"),
+        ("--field=k --sum=n --count", "--sum and --count cannot be combined; use one of the two"),
         ("--field=k --sum=n --backend=gpu", "sums are made by the CPU alone; leave --backend gpu out"),
         ("--counted", "a.parquet is binary: --counted applies to text; leave --counted out"),
     ],

@@ -164,7 +164,7 @@ def test_arrow(name: str, tmp_path: Path) -> None:
             pa.array([[1]]),
             "out.csv",
             (),
-            "int64>, which has no place in a field of CSV; write JSON",
+            "int64>, which a field of CSV cannot hold; write JSON",
         ),
         (pa.array([b"\xff"]), "out.csv", (), "a value cannot be written as text"),
         (pa.array([b"\xff"]), "out.jsonl", (), "a value cannot be written as text"),
