@@ -198,7 +198,7 @@ def test_items_of_others_are_ranked(gpu_backend: Backend) -> None:
             given = Offers(array, None if protocol == "interface" else other, protocol)
             assert gpumerge_cli.rank_of([keys], given).tolist() == array.tolist()
             assert gpumerge_cli.rank_of([keys.get()], given).tolist() == array.tolist()
-    with pytest.raises(UsageError, match="the array of items does not lie"):
+    with pytest.raises(UsageError, match="the array of items does not start at a multiple"):
         gpumerge_cli.rank_of([keys], cupy.zeros(17, np.uint8)[1:].view(np.int64))
 
 
