@@ -10,6 +10,7 @@ from gpumerge_cli.dataclass import dataclass
 
 _STEM = 4
 """So many first letters of two longer words are the same if the words are forms of one."""
+_ENDINGS = ("ing", "ed", "es", "s", "e")
 
 _STOP_WORDS = frozenset(
     [
@@ -163,19 +164,22 @@ def matching(words: Sequence[str]) -> list[Recipe]:
     return [recipe for recipe, score in scores.items() if score == most > 0]
 
 
-def _weight(recipe: Recipe, word: str) -> int:
-    return 2 if _has(f"{recipe.job} {recipe.words}", word) else int(_has(recipe.line, word))
-
-
 def _has(text: str, word: str) -> bool:
     return any(_same(one, word) for one in re.findall(r"[a-z0-9]+", text.lower()))
 
 
 def _same(one: str, word: str) -> bool:
-    """Tell if two words are forms of one, as log and logs, or change and changed; head and header are not."""
-    if one.rstrip("s") == word.rstrip("s"):
+    """Tell if two words are forms of one, as log and logs, or merge and merging; head and header are not."""
+    if one.rstrip("s") == word.rstrip("s") or _stem(one) == _stem(word):
         return True
     return len(word) > _STEM and one[:_STEM] == word[:_STEM] and one.startswith(word[:-1])
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM:
+            return word[: -len(ending)]
+    return word
 
 
 def recipe_lines(words: Sequence[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from gpumerge_cli.cli.options.other_names import OTHER_NAMES, SHORT_NAMES
 from gpumerge_cli.cli.recipes import RECIPES, Recipe, matching
 
 COOKBOOK = Path(__file__).parents[2] / "data" / "manual" / "cookbook.md"
-NOT_JOBS = ("devices", "version")
+NOT_JOBS = ("devices", "version", "s3", "gs", "azure", "cloud", "url", "http")
 """Names that people try for what is no job."""
 
 
@@ -80,6 +80,11 @@ def test_only_whole_short_words_count() -> None:
     """The word head is not a form of header, but log is one of logs."""
     assert [recipe.job for recipe in matching(["head"])] == ["Find the top 10"]
     assert "Merge logs by time" in [recipe.job for recipe in matching(["log"])]
+
+
+@pytest.mark.parametrize(("form", "word"), [("merging", "merge"), ("joined", "join"), ("sorting", "sort")])
+def test_forms_of_a_word_find_the_same(form: str, word: str) -> None:
+    assert matching([form]) == matching([word]) != []
 
 
 @pytest.mark.parametrize("name", [*OTHER_NAMES, *SHORT_NAMES])

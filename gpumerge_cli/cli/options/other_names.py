@@ -12,6 +12,7 @@ _HEAD = "use gpumerge merge --head N for sorted files, or gpumerge sort --head N
 _TAIL = "use gpumerge merge --tail N for sorted files, or gpumerge sort --tail N for others"
 _UNIQUE = "use gpumerge merge --unique for sorted files, or gpumerge dedupe for files in any order"
 _QUANTILE = "use gpumerge rank --quantile 0.5 for sorted files; 0.99 is the 99th percentile"
+_URL = "a URL names a file in a store, as in gpumerge merge s3://BUCKET/a.txt -o sorted.txt"
 OTHER_NAMES: dict[str, str] = {
     "top": _HEAD, "topk": _HEAD, "head": _HEAD, "first": _HEAD, "tail": _TAIL, "bottom": _TAIL, "last": _TAIL,
     "uniq": _UNIQUE, "unique": _UNIQUE, "distinct": _UNIQUE, "deduplicate": _UNIQUE,
@@ -25,6 +26,7 @@ OTHER_NAMES: dict[str, str] = {
     "range": "use gpumerge merge --from KEY --to KEY, or gpumerge rank --range A:B for ranks",
     "shuffle": "use gpumerge sort --random-sort", "shuf": "use gpumerge sort --random-sort",
     "split": "use gpumerge merge --parts N",
+    "s3": _URL, "gs": _URL, "azure": _URL, "cloud": _URL, "url": _URL, "http": _URL,
     "devices": "use gpumerge info", "version": "use gpumerge --version",
 }  # fmt: skip
 """The way out for each name that is no command."""
