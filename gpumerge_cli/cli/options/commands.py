@@ -255,7 +255,7 @@ COMMANDS = (
         "B; a pair of records as the record of A and the record of B without its key; a pair of rows as the columns of "
         "the key, of A and of B; a pair of JSON objects as one object with the members of both. Each item of A is "
         "written with all its partners, in the order of B. Keys of lines compare by their bytes unless an option says "
-        "otherwise. Options and output for lines are those of coreutils' join, in the C locale or in the locale of "
+        "otherwise. For lines, options and output are as in coreutils' join, in the C locale or in the locale of "
         "--locale. A byte order mark before the first line is not part of that line. Both files must be sorted by "
         "their keys, which is checked on the way. Runs on the CPU.",
         Argument("files", "A B", "Two sorted files; - is standard input."),

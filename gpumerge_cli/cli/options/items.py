@@ -129,12 +129,12 @@ INPUT = (
     ),
     Option(
         "header", "Input", ("merge", *COMBINING, "sort"),
-        "Each file begins with N lines of header. The output begins with those of the first file.",
+        "Each file begins with N lines of header. The output begins with the header of the first file.",
         kind="number", default=0,
     ),
     Option(
         "header", "Input", ("rank",),
-        "Each file begins with N lines of header. What --range writes begins with those of the first file.",
+        "Each file begins with N lines of header. What --range writes begins with the header of the first file.",
         kind="number", default=0,
     ),
     Option(

@@ -57,7 +57,7 @@ _SUMS = tuple(
 _COMPRESSIONS = (*COMPRESSIONS, *(one for one in COLUMN_COMPRESSIONS if one not in COMPRESSIONS))
 _OF_COLUMNS = (
     f"Columns of tables are compressed by {', '.join(COLUMN_COMPRESSIONS[:-1])} or {COLUMN_COMPRESSIONS[-1]}; by "
-    "default, as those of the first input."
+    "default, as in the first input."
 )
 
 OUTPUT = (
@@ -201,8 +201,8 @@ OUTPUT = (
     *(
         Option(
             "counted", "Output", (command,),
-            "Each line begins with a count, as uniq -c writes it. Keys and order are those of the text after the "
-            f"count. Write equal lines once, with the sum of their counts in the same form. Implies -u.{more}",
+            "Each line begins with a count, as uniq -c writes it. Lines are compared by the text after the count. "
+            f"Write equal lines once, with the sum of their counts in the same form. Implies -u.{more}",
             settable=False,
             not_with=(
                 NotWith(("sum",), "{option} sums the counts of lines, and {other} columns", "use one of the two"),
