@@ -189,7 +189,7 @@ def test_other_columns_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[st
     b = write(tmp_path / "b.parquet", pa.table({"id": [1], "at": pa.array([1], pa.timestamp("us", "UTC"))}))
     assert invoke(["merge", "--field", "id", a, b, "-o", str(tmp_path / "out.parquet")]) == 2
     assert capsys.readouterr().err == (
-        f"gpumerge: {b}: its columns are id int64, at timestamp[us, tz=UTC], those of {a} are id int64, at "
+        f"gpumerge: {b}: its columns are id int64, at timestamp[us, tz=UTC], the columns of {a} are id int64, at "
         "timestamp[us]: at timestamp[us, tz=UTC] differs from at timestamp[us]; give all files the same columns: write "
         f"{b} again with at as timestamp[us]\n"
     )
