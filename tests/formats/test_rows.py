@@ -176,7 +176,9 @@ def test_what_does_not_go_with_rows(items: Items, output: str, told: str, tmp_pa
 def test_other_files_beside_rows(tmp_path: Path) -> None:
     name, out = put(tmp_path / "a.grp", [(1.0, b"a", 1)]), str(tmp_path / "o.grp")
     (tmp_path / "b.grp").write_bytes(written(table_of([(1.0, b"", 1)]).select([0])))
-    with pytest.raises(InputError, match=r"its columns are price double, the columns of .* are price double, name binary"):
+    with pytest.raises(
+        InputError, match=r"its columns are price double, the columns of .* are price double, name binary"
+    ):
         run(merge_job((name, str(tmp_path / "b.grp")), out, by("price"), backend="cpu"))
     (tmp_path / "c.grp").write_bytes(b"GRPS")
     with pytest.raises(InputError, match="it has no footer"):

@@ -15,9 +15,12 @@ from gpumerge_cli.formats.input import SeekableInput
 from gpumerge_cli.formats.tables.arrow_codecs import batch_bytes, codec_of
 from gpumerge_cli.formats.tables.arrow_footer import MAGIC
 from gpumerge_cli.formats.tables.input_file import opened
+from gpumerge_cli.formats.tables.nested_dictionaries import values_inside, with_values_inside
 from gpumerge_cli.formats.tables.table import Stored, Table, arrow_errors, with_valid_names
 
 _FIRST = (0,)
+_SAMPLED = 1 << 10
+"""Rows whose values say how many bytes rows with dictionaries inside other types take."""
 MOST_EMPTY_ROWS = (1 << 31) - 1
 """The most rows of a batch whose values take less than a bit each, as nulls and runs do: the longest array of Arrow's
 writers, unless they are asked for longer ones."""
@@ -38,7 +41,9 @@ class ArrowTable(Table):
         self.name = file.name
         self._file = file
         with arrow_errors(self.name):
-            self.schema = with_valid_names(self._reader.schema)
+            stored = with_valid_names(self._reader.schema)
+        self.schema = with_values_inside(stored)
+        self.stored_schema = None if self.schema == stored else stored
 
     @cached_property
     def group_rows(self) -> Sequence[int]:  # type: ignore[override]
@@ -52,7 +57,15 @@ class ArrowTable(Table):
         with arrow_errors(self.name):
             for batch in self._validated(places, group):
                 for at in range(0, batch.num_rows, rows):
-                    yield batch.slice(at, rows)
+                    yield self._with_values(batch.slice(at, rows))
+
+    def _with_values(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch with the values of dictionaries inside other types."""
+        if self.stored_schema is None:
+            return batch
+        columns = [values_inside(column) for column in batch.columns]
+        fields = [field.with_type(one.type) for field, one in zip(batch.schema, columns, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, batch.schema.metadata))
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
@@ -71,10 +84,12 @@ class ArrowTable(Table):
     @cached_property
     def _expansion(self) -> float:
         """The bytes of the rows in memory for each byte of the file, as its first batch has them."""
-        if self.codec == "none" or not self.rows:
+        if (self.codec == "none" and self.stored_schema is None) or not self.rows:
             return 1.0
         with arrow_errors(self.name):
             first = next(batch for batch in self._validated(()) if batch.num_rows)
+            if self.stored_schema is not None:
+                first = self._with_values(first.slice(0, _SAMPLED))
         each = float(first.nbytes) / float(first.num_rows)
         return max(1.0, each * self.rows / max(1, self._file.size))
 

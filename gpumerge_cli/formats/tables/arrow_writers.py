@@ -24,6 +24,7 @@ from gpumerge_cli.formats.tables.nested_dictionaries import (
     changed,
     has_dictionary_inside,
     indices_of,
+    schema_like,
     with_indices,
 )
 from gpumerge_cli.formats.tables.settings import TableSettings
@@ -35,6 +36,7 @@ _END = b"\xff\xff\xff\xff\0\0\0\0"
 
 def arrow_writer(schema: pa.Schema, settings: TableSettings, *, stream: bool) -> TableWriter:
     """The writer of a file or stream. Raises OutputError for columns that it cannot hold."""
+    schema = schema_like(schema, settings.like)
     if stream:
         return ArrowWriter(schema, settings, pa.ipc.new_stream)
     if any(pa.types.is_dictionary(field.type) or has_dictionary_inside(field.type) for field in schema):

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.errors import InputError
+from gpumerge_cli.formats.tables.nested_dictionaries import dictionaries_inside
 from gpumerge_cli.formats.tables.taking import values_at
 from gpumerge_cli.formats.tables.unified import address, unified, with_null_indices
 
@@ -207,6 +208,11 @@ def dictionary_bytes(rows: Any, known: set[int]) -> int:
     return found
 
 
+def _chunks(column: Any) -> Sequence[Any]:
+    chunks: Sequence[Any] = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return chunks
+
+
 def _table(columns: Sequence[Any], schema: pa.Schema, rows: Sequence[Any]) -> Any:
     if not columns:
         return pa.Table.from_batches([one for some in rows for one in _batches(some)], schema)
@@ -220,6 +226,9 @@ def _batches(rows: Any) -> Sequence[Any]:
 
 def _encoded(column: Any, field: pa.Field) -> Any:
     type = field.type
+    if not pa.types.is_dictionary(type):
+        whole = column.combine_chunks()
+        return pa.chunked_array([dictionaries_inside(one, type) for one in _chunks(whole)], type)
     chunks = unified(column.dictionary_encode()).chunks
     try:
         indices = [one.indices.cast(type.index_type) for one in chunks]

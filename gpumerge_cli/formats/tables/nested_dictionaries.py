@@ -1,11 +1,20 @@
-"""Dictionaries inside structs, lists and other types of Arrow."""
+"""Dictionaries inside structs, lists and other types of Arrow.
+
+Rows have their values in place of them from the input to the output: Arrow copies such a dictionary with each batch,
+reads no two of them at once, and compares all values of all wherever batches become one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+
+from gpumerge_cli.formats.tables.taking import values_at
+
+if TYPE_CHECKING:
+    from gpumerge_cli.formats.tables.table import Table
 
 FieldNumbers = tuple[int, ...]
 """The numbers of the fields that lead from a column to a dictionary inside it."""
@@ -53,14 +62,53 @@ def changed(array: Any, change: Callable[[FieldNumbers, Any], Any], path: FieldN
 
 def with_indices(type: pa.DataType) -> pa.DataType:
     """A type with the indices of dictionaries in place of these. It must be one that `can_change`."""
+    return _with(type, lambda one: one.index_type)
+
+
+def with_values_inside(schema: pa.Schema) -> pa.Schema:
+    """A schema with the values of dictionaries in place of these, where they are inside other types."""
+    return pa.schema([one.with_type(_values_inside(one.type)) for one in schema], schema.metadata)
+
+
+def _values_inside(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(type) or not can_change(type):
+        return type
+    return _with(type, lambda one: one.value_type)
+
+
+def schema_like(schema: pa.Schema, input: Table | None) -> pa.Schema:
+    """The schema of an output, with the dictionaries inside structs and lists that the file of an input has."""
+    stored = input.file.stored_schema if input is not None else None
+    return schema if stored is None else with_dictionaries_inside(schema, stored)
+
+
+def with_dictionaries_inside(schema: pa.Schema, like: pa.Schema) -> pa.Schema:
+    """A schema of `with_values_inside` with the dictionaries of another one, in columns of its names and values.
+
+    Their indices have 32 bits at least: those of all files may be more than fewer bits count.
+    """
+    for number, field in enumerate(schema):
+        type = like.field(field.name).type if like.names.count(field.name) == 1 else field.type
+        if type != field.type and not pa.types.is_dictionary(type) and _values_inside(type) == field.type:
+            schema = schema.set(number, field.with_type(_with(type, _with_wide_indices)))
+    return schema
+
+
+def _with_wide_indices(type: pa.DataType) -> pa.DataType:
+    wide = type.index_type if type.index_type.bit_width >= 32 else pa.int32()
+    return pa.dictionary(wide, type.value_type, type.ordered)
+
+
+def _with(type: pa.DataType, made: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """A type with others in place of its dictionaries. It must be one that `can_change`."""
     if pa.types.is_dictionary(type):
-        return type.index_type
+        return made(type)
     if not has_dictionary_inside(type):
         return type
     if isinstance(type, pa.BaseExtensionType):
-        return with_indices(type.storage_type)
+        return _with(type.storage_type, made)
     fields = [type.field(number) for number in range(type.num_fields)]
-    fields = [field.with_type(with_indices(field.type)) for field in fields]
+    fields = [field.with_type(_with(field.type, made)) for field in fields]
     if pa.types.is_struct(type):
         return pa.struct(fields)
     if pa.types.is_map(type):
@@ -72,17 +120,47 @@ def with_indices(type: pa.DataType) -> pa.DataType:
 
 def indices_of(array: Any) -> Any:
     """An Array with the indices of dictionaries in place of these, of the type that `with_indices` says."""
-    type = array.type
-    if pa.types.is_dictionary(type):
-        return array.indices
-    if not has_dictionary_inside(type):
+    return _converted(array, with_indices(array.type), lambda one, _: one.indices)
+
+
+def values_inside(array: Any) -> Any:
+    """An Array with the values of dictionaries in place of these, where they are inside other types."""
+    type = _values_inside(array.type)
+    if type == array.type:
         return array
+    own = pa.concat_arrays([array])  # a slice of lists has all values of all lists
+    return _converted(own, type, lambda one, _: values_at(one.dictionary, one.indices))
+
+
+def dictionaries_inside(array: Any, type: pa.DataType) -> Any:
+    """An Array of values with dictionaries in place of some, as a type of `with_dictionaries_inside` says."""
+
+    def encoded(one: Any, to: pa.DataType) -> Any:
+        made = one.dictionary_encode()
+        return pa.DictionaryArray.from_arrays(made.indices.cast(to.index_type), made.dictionary, ordered=to.ordered)
+
+    return _converted(array, type, encoded)
+
+
+def _converted(array: Any, type: pa.DataType, made: Callable[[Any, pa.DataType], Any]) -> Any:
+    """An Array of another type, which differs by dictionaries. made: makes each Array that is one in either type."""
+    own = array.type
+    if own == type:
+        return array
+    if pa.types.is_dictionary(own) or pa.types.is_dictionary(type):
+        return made(array, type)
+    if isinstance(own, pa.BaseExtensionType):
+        return _converted(array.storage, type, made)
     if isinstance(type, pa.BaseExtensionType):
-        return indices_of(array.storage)
+        return pa.ExtensionArray.from_storage(type, _converted(array, type.storage_type, made))
     if pa.types.is_struct(type):
-        fields = [indices_of(array.field(number)) for number in range(type.num_fields)]
-        return _struct(array, fields, with_indices(type))
-    return _lists(array, indices_of(_items(array)), with_indices(type))
+        fields = [_converted(array.field(number), one.type, made) for number, one in enumerate(type)]
+        return _struct(array, fields, type)
+    return _lists(array, _converted(_items(array), _items_type(type), made), type)
+
+
+def _items_type(type: pa.DataType) -> pa.DataType:
+    return pa.struct([type.key_field, type.item_field]) if pa.types.is_map(type) else type.value_type
 
 
 def _struct(array: Any, fields: list[Any], type: pa.DataType) -> Any:

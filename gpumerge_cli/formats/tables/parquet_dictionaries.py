@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gpumerge_cli.dataclass import replace
+from gpumerge_cli.formats.tables.nested_dictionaries import has_dictionary_inside
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts
 from gpumerge_cli.formats.tables.parquet_facts import MAGIC, ParquetFooter
 from gpumerge_cli.formats.tables.parquet_footer import footer_bytes
@@ -84,6 +85,6 @@ def _plain(encoded: bytes, types: Mapping[str, pa.DataType]) -> bytes:
     """A schema as metadata have it, with the types of values of some columns, which may not be those that it says."""
     schema = pa.ipc.read_schema(pa.py_buffer(b64decode(encoded)))
     for number, field in enumerate(schema):
-        if field.name in types and pa.types.is_dictionary(field.type):
+        if field.name in types and (pa.types.is_dictionary(field.type) or has_dictionary_inside(field.type)):
             schema = schema.set(number, field.with_type(types[field.name]))
     return b64encode(schema.serialize().to_pybytes())

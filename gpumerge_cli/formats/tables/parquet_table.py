@@ -17,7 +17,7 @@ from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.dictionaries import bytes_in_memory, with_known_dictionaries
 from gpumerge_cli.formats.tables.facts import SortedColumn
 from gpumerge_cli.formats.tables.input_file import opened
-from gpumerge_cli.formats.tables.nested_dictionaries import has_dictionary_inside
+from gpumerge_cli.formats.tables.nested_dictionaries import with_values_inside
 from gpumerge_cli.formats.tables.parquet_annotations import intervals
 from gpumerge_cli.formats.tables.parquet_chunks import ChunkFacts, ChunkReader, value_of
 from gpumerge_cli.formats.tables.parquet_columns import stored_columns
@@ -57,8 +57,10 @@ class ParquetTable(Table):
         with arrow_errors(self.name):
             self._reader = pq.ParquetFile(opened(file), pre_buffer=False)
             self.metadata = self._reader.metadata
-            self.schema = with_valid_names(self._reader.schema_arrow)
+            stored = with_valid_names(self._reader.schema_arrow)
             groups = [self.metadata.row_group(number) for number in range(self.metadata.num_row_groups)]
+        self.schema = with_values_inside(stored)
+        self.stored_schema = None if self.schema == stored else stored
         self.group_rows = [group.num_rows for group in groups]
         self._groups = groups
         self._bytes_of_rows: dict[tuple[str, ...] | None, float] = {}
@@ -124,22 +126,13 @@ class ParquetTable(Table):
             )
             pace = Pace(self._sizes, columns, group, rows, nbytes)
             known: dict[int, Any] = {}
-            for groups in self._read_at_once(columns, group):
-                for batch in reader.iter_batches(pace.rows, row_groups=groups, columns=columns, use_threads=True):
-                    batch = with_known_dictionaries(batch, known)
-                    yield batch
-                    if pace.varies:
-                        pace.took(batch.num_rows, bytes_in_memory(batch))
-                        reader.reader.set_batch_size(pace.rows)
-
-    def _read_at_once(self, columns: Sequence[str] | None, group: int) -> Iterator[Sequence[int]]:
-        """The groups from one on, in parts: pyarrow makes no batch of two dictionaries inside another type."""
-        groups = range(group, len(self.group_rows))
-        types = (one.type for one in self.schema if columns is None or one.name in columns)
-        if any(map(has_dictionary_inside, types)):
-            yield from ([number] for number in groups)
-        else:
-            yield groups
+            groups = range(group, len(self.group_rows))
+            for batch in reader.iter_batches(pace.rows, row_groups=groups, columns=columns, use_threads=True):
+                batch = with_known_dictionaries(batch, known)
+                yield batch
+                if pace.varies:
+                    pace.took(batch.num_rows, bytes_in_memory(batch))
+                    reader.reader.set_batch_size(pace.rows)
 
     def may_have_nulls(self, path: Sequence[str]) -> bool:
         """See Table."""
@@ -341,10 +334,11 @@ class ParquetTable(Table):
     @cached_property
     def _metadata_as_read(self) -> Any:
         """The metadata by which batches have plain columns."""
-        if not self.plain_columns:
-            return self.metadata
-        types = {one.name: one.type.value_type for one in self.schema if pa.types.is_dictionary(one.type)}
-        return plainly_typed(self.footer, {name: type for name, type in types.items() if name in self.plain_columns})
+        types = {one.name: one.type.value_type for one in self.schema if one.name in self.plain_columns}
+        if self.stored_schema is not None:
+            pairs = zip(self.schema, self.stored_schema, strict=True)
+            types |= {own.name: own.type for own, stored in pairs if own.type != stored.type}
+        return plainly_typed(self.footer, types) if types else self.metadata
 
     def again(self) -> ParquetTable:
         """See Table."""

@@ -19,6 +19,7 @@ from gpumerge_cli.formats.tables.dictionaries import (
     rows_without_views,
     schema_without_views,
 )
+from gpumerge_cli.formats.tables.nested_dictionaries import schema_like
 from gpumerge_cli.formats.tables.parquet_annotations import annotated
 from gpumerge_cli.formats.tables.parquet_columns import has_integer_decimals, is_int96, shape_of, stored_columns
 from gpumerge_cli.formats.tables.parquet_facts import (
@@ -57,7 +58,7 @@ class ParquetWriter(CopyingWriter):
     takes_dictionaries = True
 
     def __init__(self, schema: pa.Schema, settings: TableSettings) -> None:
-        self._schema = schema_without_views(_without_ranges(schema))
+        self._schema = schema_without_views(_without_ranges(schema_like(schema, settings.like)))
         self._settings = settings
         like = settings.like
         self._options = _options(settings, like if isinstance(like, ParquetTable) else None)

@@ -61,6 +61,9 @@ class Table(ABC):
     """Its columns, with the file's metadata."""
     group_rows: Sequence[int]
     """The rows of each group."""
+    stored_schema: pa.Schema | None = None
+    """The same with the dictionaries inside structs and lists, in place of which batches have their values; None if
+    there are none."""
     has_utf8: bool = False
     """Whether rows are refused whose texts are not UTF-8."""
     reads_forward: bool = False

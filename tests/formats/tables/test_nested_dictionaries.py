@@ -27,7 +27,7 @@ from gpumerge_cli.formats.tables.nested_dictionaries import (  # noqa: E402
 from gpumerge_cli.formats.tables.settings import TableSettings  # noqa: E402
 from tests.formats.tables.random_tables import read  # noqa: E402
 
-CODES = pa.dictionary(pa.int16(), pa.string())
+CODES = pa.dictionary(pa.int32(), pa.string())
 TYPES = {
     "struct": pa.struct([("d", CODES), ("n", pa.int8())]),
     "list": pa.list_(CODES),
