@@ -14,6 +14,13 @@ from gpumerge_cli.arrays.interchange import check_listed, name_of
 from gpumerge_cli.arrays.merged_positions import RowPositions
 from gpumerge_cli.arrays.taken_rows import taken_column
 from gpumerge_cli.errors import GpumergeError, UsageError
+from gpumerge_cli.formats.tables.dictionaries import chunks_of
+from gpumerge_cli.formats.tables.nested_dictionaries import (
+    dictionaries_inside,
+    values_inside,
+    with_values_inside,
+    with_wide_indices_inside,
+)
 from gpumerge_cli.formats.tables.table import with_valid_names
 from gpumerge_cli.formats.tables.unified import unified, unified_widely
 
@@ -70,6 +77,14 @@ class ArrowTables(TableKind):
         columns = []
         for number, field in enumerate(schema):
             parts = [table.column(number) for table in tables]
+            plain = with_values_inside(pa.schema([field])).field(0).type
+            if plain != field.type:
+                chunks = [values_inside(chunk) for part in parts for chunk in part.chunks]
+                whole = taken_column(pa.chunked_array(chunks, plain), pa.array(positions)).combine_chunks()
+                type = with_wide_indices_inside(field.type)
+                made = [dictionaries_inside(one, type) for one in chunks_of(whole)]
+                columns.append(pa.chunked_array(made, type))
+                continue
             if pa.types.is_dictionary(field.type):
                 whole = unified_widely(parts)
             else:

@@ -69,14 +69,20 @@ class GrowingDictionary:
         import pyarrow.compute as pc
 
         try:
-            new = pc.unique(dictionary.filter(pc.invert(pc.is_in(dictionary, self.values))))
-            self.values = pa.concat_arrays([self.values, pc.drop_null(new)])
-            return pc.index_in(dictionary, self.values)
+            sought = _searchable(dictionary)
+            new = pc.unique(sought.filter(pc.invert(pc.is_in(sought, _searchable(self.values)))))
+            self.values = pa.concat_arrays([self.values, pc.drop_null(new).view(self.values.type)])
+            return pc.index_in(sought, _searchable(self.values))
         except pa.ArrowNotImplementedError:  # Arrow finds no values of some types, such as views and lists
             start = len(self.values) - len(dictionary)
             if start < 0 or not self.values.slice(start).equals(dictionary):
                 start, self.values = len(self.values), pa.concat_arrays([self.values, dictionary])
             return pa.array(range(start, len(self.values)), pa.int64())
+
+
+def _searchable(values: Any) -> Any:
+    """Values among which Arrow finds others: half floats by their bits."""
+    return values.view(pa.uint16()) if pa.types.is_float16(values.type) else values
 
 
 def text_hashes(texts: Any) -> NDArray[np.uint64]:

@@ -1,7 +1,8 @@
 """Dictionaries inside structs, lists and other types of Arrow.
 
 Rows have their values in place of them from the input to the output: Arrow copies such a dictionary with each batch,
-reads no two of them at once, and compares all values of all wherever batches become one.
+reads no two of them at once, and compares all values of all wherever batches become one. The same holds for
+dictionaries of half floats: Arrow makes one of two as if their values were integers.
 """
 
 from __future__ import annotations
@@ -71,9 +72,9 @@ def with_values_inside(schema: pa.Schema) -> pa.Schema:
 
 
 def _values_inside(type: pa.DataType) -> pa.DataType:
-    if pa.types.is_dictionary(type) or not can_change(type):
-        return type
-    return _with(type, lambda one: one.value_type)
+    if pa.types.is_dictionary(type):
+        return type.value_type if pa.types.is_float16(type.value_type) else type
+    return _with(type, lambda one: one.value_type) if can_change(type) else type
 
 
 def schema_like(schema: pa.Schema, input: Table | None) -> pa.Schema:
@@ -89,9 +90,14 @@ def with_dictionaries_inside(schema: pa.Schema, like: pa.Schema) -> pa.Schema:
     """
     for number, field in enumerate(schema):
         type = like.field(field.name).type if like.names.count(field.name) == 1 else field.type
-        if type != field.type and not pa.types.is_dictionary(type) and _values_inside(type) == field.type:
-            schema = schema.set(number, field.with_type(_with(type, _with_wide_indices)))
+        if type != field.type and _values_inside(type) == field.type:
+            schema = schema.set(number, field.with_type(with_wide_indices_inside(type)))
     return schema
+
+
+def with_wide_indices_inside(type: pa.DataType) -> pa.DataType:
+    """A type whose dictionaries have indices of 32 bits at least. It must be one that `can_change`."""
+    return _with(type, _with_wide_indices)
 
 
 def _with_wide_indices(type: pa.DataType) -> pa.DataType:

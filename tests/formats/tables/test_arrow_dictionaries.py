@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,8 @@ def test_dictionaries(values: str, suffix: str, tmp_path: Path) -> None:
         made.write_table(table)
     assert invoke(["merge", "--field", "key", "--row-group-size", "2", str(a), "-q", "-o", str(out)]) == 0
     found: Any = (pa.ipc.open_file if suffix == ".arrow" else pa.ipc.open_stream)(str(out)).read_all()
-    assert found.schema.equals(table.schema)
+    index = pa.int32() if values == "half floats" else pa.int8()
+    assert found.schema.field("of").type == pa.dictionary(index, VALUES[values].type)
     assert found.to_pylist() == table.to_pylist()
     assert len(found.column("of").chunk(0).dictionary) == 2
 
@@ -47,15 +49,17 @@ def test_dictionaries_of_half_floats_become_one(tmp_path: Path) -> None:
     """pyarrow 26 unifies them as integers: 1.5 becomes 15872."""
     names = []
     for number in range(2):
-        values = pa.array([1.5 + number, None], pa.float16())
-        table = pa.table({"key": [number, number + 2], "of": pa.DictionaryArray.from_arrays([0, 1], values)})
+        values = pa.array([1.5 + number, None, math.nan], pa.float16())
+        column = pa.DictionaryArray.from_arrays([0, 1, 2], values)
+        table = pa.table({"key": [number, number + 2, number + 4], "of": column})
         names.append(str(tmp_path / f"{number}.arrow"))
         with pa.ipc.new_file(names[-1], table.schema) as made:
             made.write_table(table)
     out = str(tmp_path / "out.arrow")
     for command in ("merge -q", "sort"):
         assert invoke([*command.split(), "--field", "key", *names, "-o", out]) == 0
-        assert pa.ipc.open_file(out).read_all()["of"].to_pylist() == [1.5, 2.5, None, None]
+        found = pa.ipc.open_file(out).read_all()["of"].to_pylist()
+        assert str(found) == "[1.5, 2.5, None, None, nan, nan]"
 
 
 @pytest.mark.parametrize("values", VALUES)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from gpumerge_cli.formats.tables.nested_dictionaries import (  # noqa: E402
 )
 from gpumerge_cli.formats.tables.settings import TableSettings  # noqa: E402
 from tests.formats.tables.random_tables import read  # noqa: E402
+from tests.formats.tables.test_uneven_rows import MEASURED  # noqa: E402
 
 CODES = pa.dictionary(pa.int32(), pa.string())
 TYPES = {
@@ -165,6 +168,65 @@ def test_nulls_in_a_dictionary_inside_a_struct(tmp_path: Path) -> None:
         out = str(tmp_path / f"out{output}")
         assert invoke(["merge", "-q", "--field", "id", *names, "-o", out]) == 0
         assert read(out).column("c").to_pylist() == [{"d": "0"}, {"d": "1"}, {"d": None}, {"d": None}]
+
+
+@pytest.mark.parametrize("kind", ["struct", "fixed list"])
+def test_nulls_in_a_dictionary_inside_go_to_parquet(kind: str, tmp_path: Path) -> None:
+    """pyarrow writes no dictionary that holds a null."""
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0], pa.int8()), pa.array(["a", None, "b"]))
+    column = (
+        pa.StructArray.from_arrays([codes], ["d"]) if kind == "struct" else pa.FixedSizeListArray.from_arrays(codes, 1)
+    )
+    table = pa.table({"id": range(4), "c": column})
+    name, out = str(tmp_path / "a.arrow"), str(tmp_path / "out.parquet")
+    with pa.ipc.new_file(name, table.schema) as made:
+        made.write_table(table)
+    assert invoke(["merge", "-q", "--field", "id", name, "-o", out]) == 0
+    assert pq.read_table(out).to_pylist() == table.to_pylist()
+
+
+@pytest.mark.parametrize("command", ["merge -q", "sort"])
+def test_indices_become_wider(command: str, tmp_path: Path) -> None:
+    """Groups whose dictionaries have more values in all than 8 bits count."""
+    name = tmp_path / "a.parquet"
+    parts = [pa.array([f"{group}_{number}" for number in range(100)]).dictionary_encode() for group in range(3)]
+    codes = [pa.DictionaryArray.from_arrays(part.indices.cast(pa.int8()), part.dictionary) for part in parts]
+    tables = [
+        pa.table({"id": range(100 * group, 100 * group + 100), "c": pa.StructArray.from_arrays([part], ["d"])})
+        for group, part in enumerate(codes)
+    ]
+    with pq.ParquetWriter(name, tables[0].schema) as made:
+        for table in tables:
+            made.write_table(table)
+    for output in OUTPUTS[:3]:
+        out = str(tmp_path / f"out{output}")
+        assert invoke([*command.split(), "--field", "id", str(name), "-o", out]) == 0
+        found = read(out)
+        assert found.to_pylist() == [row for table in tables for row in table.to_pylist()]
+        assert found.schema.field("c").type.field(0).type == CODES
+
+
+@pytest.mark.parametrize("command", ["merge -q", "sort"])
+def test_memory_is_bounded(command: str, tmp_path: Path) -> None:
+    """Each batch that Arrow reads has a copy of the dictionaries inside structs: 5 MB for 64 KB of rows."""
+    type = pa.struct([("d", CODES), ("n", pa.int32())])
+    schema = pa.schema([("id", pa.int64()), ("c", type)])
+    texts = pa.array([f"{number:05}" * 100 for number in range(10_000)])
+    codes = [pa.DictionaryArray.from_arrays(pa.array(range(10_000), pa.int32()), texts) for _ in range(2)]
+    with pq.ParquetWriter(tmp_path / "a.parquet", schema, dictionary_pagesize_limit=1 << 24) as made:
+        for group, part in enumerate(codes):
+            column = pa.StructArray.from_arrays([part, part.indices], fields=list(type))
+            made.write_table(pa.table([pa.array(range(group, 20_000, 2)), column], schema=schema))
+    words = [*command.split(), "--field", "id", "-S", "32M", "a.parquet", "-o", "o.parquet"]
+    if command != "sort":
+        words[-3:-2] = ["b.parquet", "c.parquet"]
+        for name, group in (("b", 0), ("c", 1)):
+            pq.write_table(pq.ParquetFile(tmp_path / "a.parquet").read_row_group(group), tmp_path / f"{name}.parquet")
+    done = subprocess.run([sys.executable, "-c", MEASURED, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) < 100 << 20
+    assert pq.ParquetFile(tmp_path / "o.parquet").metadata.num_rows == 20_000
+    assert pq.read_table(tmp_path / "o.parquet", columns=["id"])["id"].to_pylist() == [*range(20_000)]
 
 
 def _turned(_: Any, array: Any) -> Any:
