@@ -85,7 +85,7 @@ def merge(
     threads:
         Threads of the host that the CPU merges with; all cores by default.
     tuning:
-        kernel ("auto" or a name from `gpumerge merge --help`), block_size, items_per_thread, tile_size, tile_load,
+        kernel ("auto" or a name from `gpumerge help merge`), block_size, items_per_thread, tile_size, tile_load,
         fan_in, transfer: the same as the options of `gpumerge merge`.
 
     Returns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import tomllib
+from contextlib import suppress
 from functools import cache
 
 from gpumerge_cli.dataclass import dataclass
@@ -51,6 +52,13 @@ def exercise_answers() -> str:
     return "".join(lines)
 
 
+def _without_quotes(answer: object) -> object:
+    """The number or list that a text in quotes is, or the answer itself."""
+    with suppress(tomllib.TOMLDecodeError):
+        return tomllib.loads(f"answer = {answer}")["answer"] if isinstance(answer, str) and answer else answer
+    return answer
+
+
 def check_exercises(text: str | None, shown: str) -> Verdict:
     """Check a reader's answers; None if there is no file. Raises InputError if the file is no TOML."""
     if text is None:
@@ -59,7 +67,10 @@ def check_exercises(text: str | None, shown: str) -> Verdict:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not TOML: {error}", where=shown, way_out='write an answer as 5, [5, 3] or ""') from None
-    answered = {one.name: given.get(one.name, "") for one in all_exercises()}
+    answered = {one.name: _without_quotes(given.pop(one.name, "")) for one in all_exercises()}
+    if given:
+        what = f"no exercise has the name {next(iter(given))!r}"
+        raise InputError(what, where=shown, way_out="leave the names as they are, and write answers behind them")
     left = [name for name, answer in answered.items() if answer == ""]
     if len(left) == len(answered):
         return Verdict(EXERCISES, shown, "not begun")

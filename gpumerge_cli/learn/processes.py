@@ -11,9 +11,11 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from gpumerge_cli.errors import DeviceError
 from gpumerge_cli.learn.cases import LaunchCase
@@ -24,6 +26,8 @@ SECONDS = 10
 """The processor time that one case may take in the emulator. The largest takes less than a second."""
 _WALL = 120.0
 """Seconds that all cases of a kernel may take."""
+_PRINTED = 1 << 16
+"""The bytes of a kernel's printf that are shown."""
 
 LineOf = Callable[[int], int]
 """The line of the reader's file for an offset of the program's code; 0 if unknown."""
@@ -43,19 +47,23 @@ def run_cases(
     places[0].write_bytes(b"".join(_packed(case, task, seconds) for case in cases))
     status = _status([*program, *map(str, places)], folder)
     outputs = _outputs(places[1], cases, task)
-    return KernelRun(tuple(outputs), _fault(places[2], status, len(outputs), line_of))
+    return KernelRun(tuple(outputs), _fault(places[2], status, len(outputs) < len(cases), len(outputs), line_of))
 
 
 def _status(words: Sequence[str], folder: Path) -> int | None:
     """The exit status of the program, None if it was ended because it took too long."""
     null = subprocess.DEVNULL
-    prints = null if sys.stderr is None else 2  # printf of the reader's kernel
     try:
-        process = subprocess.Popen(words, cwd=folder, stdin=null, stdout=prints, stderr=null, start_new_session=True)
+        process = subprocess.Popen(
+            words, cwd=folder, stdin=null, stdout=subprocess.PIPE, stderr=null, start_new_session=True
+        )
     except OSError as error:
         raise DeviceError(
             f"{words[0]} does not start: {error.strerror}", way_out="let TMPDIR name a folder where programs may run"
         ) from None
+    assert process.stdout is not None, "it is a pipe"
+    printing = threading.Thread(target=_print, args=(process.stdout,), daemon=True)
+    printing.start()
     try:
         return process.wait(_WALL)
     except subprocess.TimeoutExpired:
@@ -64,6 +72,17 @@ def _status(words: Sequence[str], folder: Path) -> int | None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # with all that it has started
         process.wait()
+        printing.join(1)
+
+
+def _print(prints: IO[bytes]) -> None:
+    """Copy what a kernel prints to standard error, and leave out all of it behind the first bytes."""
+    left = _PRINTED
+    with prints, suppress(OSError):
+        while data := os.read(prints.fileno(), 1 << 16):
+            if left and sys.stderr is not None:
+                os.write(2, data[:left] + (b"\n(the kernel prints more)\n" if len(data) > left else b""))
+            left = max(0, left - len(data))
 
 
 def _outputs(place: Path, cases: Sequence[LaunchCase], task: KernelTask) -> list[bytes]:
@@ -79,10 +98,11 @@ def _outputs(place: Path, cases: Sequence[LaunchCase], task: KernelTask) -> list
     return found
 
 
-def _fault(place: Path, status: int | None, done: int, line_of: LineOf) -> KernelFault | None:
+def _fault(place: Path, status: int | None, lacks: bool, done: int, line_of: LineOf) -> KernelFault | None:
+    """The fault; None without one. lacks: whether some of the outputs lack. done: the number of the others."""
     with suppress(OSError, ValueError, IndexError):
         return _fault_of(place.read_text("utf-8", "replace").split(), line_of)
-    if status == 0:
+    if status == 0 and not lacks:
         return None
     if status is None:
         return KernelFault("endless", done)

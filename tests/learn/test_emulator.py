@@ -62,6 +62,7 @@ def check(emulator: Emulator, body: str, name: str = "basic") -> Verdict:
         ("    if (threadIdx.x == 1) while (C[0] = 1) {}", "thread 1 of block 0 does not come to an end"),
         ("    C[0] = A[0] / (m - m);", "thread 0 of block 0 crashes (SIGFPE)"),
         ("    basic(A, m, B, n, C);", "thread 0 of block 0 crashes (SIGSEGV)"),
+        ("    __builtin_exit(0);", "crashes (its process ends with 0"),
         ("    __builtin_trap();", "thread 0 of block 0 crashes (SIG"),
     ],
 )
@@ -94,6 +95,14 @@ def test_no_fault_is_seen_where_there_is_none(emulator: Emulator, body: str) -> 
     text = f"{HEAD}{body}\n}}\n"
     done = emulator.run(text, "basic.cu", puzzle.task, puzzle.task.cases()[:1])
     assert (done.fault, done.compiler) == (None, "")
+
+
+def test_a_kernel_prints_a_little(emulator: Emulator, capfd: pytest.CaptureFixture[str]) -> None:
+    check(emulator, '    for (int i = 0; i < 20000; ++i) printf("line %d\\n", i);')
+    printed = capfd.readouterr().err
+    assert "line 0\nline 1\n" in printed
+    assert len(printed) < 70_000
+    assert "(the kernel prints more)" in printed
 
 
 def test_errors_of_the_compiler_name_the_readers_line(emulator: Emulator) -> None:

@@ -54,6 +54,9 @@ def test_wrong_and_missing_answers() -> None:
         found = check_exercises(f"{one.name} = 1234567\n", "f")
         assert (found.state, found.problem, found.lesson) == ("wrong", f"{one.name} = 1234567 is not correct", one.hint)
     assert check_exercises("ties = [2]", "f").state == "wrong"
-    assert check_exercises('ties = "2"', "f").state == "wrong"
+    assert check_exercises('ties = "2"', "f").problem.startswith("12 of 13 answers are left")
+    assert check_exercises('ties = "two"', "f").problem == "ties = 'two' is not correct"
+    with pytest.raises(InputError, match="f: no exercise has the name 'nope'; leave the names as they are"):
+        check_exercises("ties = 2\nnope = 3", "f")
     with pytest.raises(InputError, match=r"f: not TOML: .*line 2.*; write an answer as 5, \[5, 3\] or \"\""):
         check_exercises("a = 1\nties = \n", "f")
