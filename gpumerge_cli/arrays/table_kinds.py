@@ -14,7 +14,7 @@ from gpumerge_cli.arrays.interchange import check_listed, name_of
 from gpumerge_cli.arrays.merged_positions import RowPositions
 from gpumerge_cli.arrays.taken_rows import taken_column
 from gpumerge_cli.errors import GpumergeError, UsageError
-from gpumerge_cli.formats.tables.dictionaries import chunks_of
+from gpumerge_cli.formats.tables.dictionaries import arrays_of
 from gpumerge_cli.formats.tables.nested_dictionaries import (
     dictionaries_inside,
     values_inside,
@@ -82,7 +82,7 @@ class ArrowTables(TableKind):
                 chunks = [values_inside(chunk) for part in parts for chunk in part.chunks]
                 whole = taken_column(pa.chunked_array(chunks, plain), pa.array(positions)).combine_chunks()
                 type = with_wide_indices_inside(field.type)
-                made = [dictionaries_inside(one, type) for one in chunks_of(whole)]
+                made = [dictionaries_inside(one, type) for one in arrays_of(whole)]
                 columns.append(pa.chunked_array(made, type))
                 continue
             if pa.types.is_dictionary(field.type):

@@ -14,7 +14,7 @@ from gpumerge_cli.cli.failures import describe_failure, with_short_values
 from gpumerge_cli.cli.help import WHOLE_HELP, help_text, wanted_help
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
 from gpumerge_cli.cli.setting_files import anything_set
-from gpumerge_cli.cli.short_names import spelled_out
+from gpumerge_cli.cli.short_names import job_of, spelled_out
 from gpumerge_cli.cli.signals import handle_signals, stop_signal
 from gpumerge_cli.errors import GpumergeError, Interrupted, OutputError, lack_of_descriptors
 from gpumerge_cli.urls import redacted
@@ -27,11 +27,11 @@ def invoke(arguments: Sequence[str], *, last: bool = False) -> int:
 
     last: the process ends with this command line; signals that come after it change nothing.
     """
-    arguments = spelled_out(arguments)
+    job, arguments = job_of(arguments), spelled_out(arguments)
     # In sort, --debug has GNU sort's meaning.
     traceback_option = "--traceback" if arguments[:1] == ["sort"] else "--debug"
     with handle_signals(restore=not last), _standard_output():
-        code = _guarded(lambda: _dispatch(arguments), arguments, traceback_option)
+        code = _guarded(lambda: _carried_out(job, arguments), arguments, traceback_option)
         _remove_unfinished()
         return _guarded(lambda: _flush(code), arguments, traceback_option)
 
@@ -45,6 +45,13 @@ def _remove_unfinished() -> None:
             text = f"warning: {path}: this temporary file could not be removed ({reason}); remove it"
             with suppress(OSError):
                 print("gpumerge:", one_line(text), file=sys.stderr, flush=True)
+
+
+def _carried_out(job: str, arguments: Sequence[str]) -> int:
+    """The exit code of a command line, whose help begins with `job`."""
+    if job:
+        print(job)
+    return _dispatch(arguments)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:

@@ -57,7 +57,7 @@ class Recipe:
 
 
 RECIPES = (
-    Recipe("Merge sorted files", "gpumerge merge -n a.txt b.txt -o merged.txt", "combine lines numbers"),
+    Recipe("Merge sorted files", "gpumerge merge -n a.txt b.txt -o merged.txt", "combine append lines numbers"),
     Recipe("Merge logs by time", "gpumerge merge --time web.log app.log", "date timestamp logs combine interleave"),
     Recipe(
         "Merge CSV files by a column", "gpumerge merge --field amount:n monday.csv tuesday.csv",
@@ -68,13 +68,14 @@ RECIPES = (
         "compaction arrow table small files cat concatenate combine",
     ),
     Recipe("Merge JSON Lines by a value", "gpumerge merge --field user.id a.jsonl b.jsonl", "ndjson nested path"),
+    Recipe("Sort lines by time", "gpumerge sort --time app.log web.log", "date timestamp log order oldest unsorted"),
     Recipe(
         "Sort a file larger than memory", "gpumerge sort -S 256M --field amount:n sales.csv -o sorted.csv",
         "external big huge limit column number",
     ),
     Recipe(
         "Write each line once", "gpumerge dedupe names.txt",
-        "deduplicate remove duplicates unique uniq distinct dedup",
+        "deduplicate remove duplicates unique uniq distinct dedup sort -u",
     ),
     Recipe(
         "Keep the newest row of each key", "gpumerge merge --field id --unique=last old.csv new.csv",
@@ -85,21 +86,21 @@ RECIPES = (
     ),
     Recipe(
         "Count equal lines", "gpumerge sort --count names.txt",
-        "uniq -c histogram frequency group occurrences how often",
+        "uniq -c histogram frequency group occurrences how often most frequent common",
     ),
     Recipe("Add counts of two files", "gpumerge merge --counted mon.counts tue.counts", "sum uniq -c total frequency"),
     Recipe(
-        "Add a column by key", "gpumerge merge --field city --sum amount north.csv south.csv",
-        "sum total group by aggregate reduce",
+        "Sum a column by key", "gpumerge merge --field city --sum amount north.csv south.csv",
+        "add total group by aggregate reduce",
     ),
     Recipe("Find the median and percentiles", "gpumerge rank --quantile 0.5,99% a.i32 b.i32", "quantile p99 middle"),
     Recipe(
         "Find the top 10", "gpumerge sort --field amount:nr --head 10 sales.csv",
-        "topk largest greatest first head most bottom smallest tail",
+        "topk top10 largest greatest first head most bottom smallest",
     ),
     Recipe(
         "Show the newest lines of sorted logs", "gpumerge merge --time --tail 2 web.log app.log",
-        "latest last recent tail",
+        "latest last 10 recent tail oldest",
     ),
     Recipe(
         "Cut a range out of sorted files",
@@ -141,7 +142,7 @@ RECIPES = (
         "Merge thousands of files", "gpumerge merge -n --files0-from names -o merged.txt", "many find print0 glob list",
     ),
     Recipe("Merge many pairs of files", "gpumerge batch jobs.toml", "loop xargs make script jobs"),
-    Recipe("Shuffle lines", "gpumerge sort -R names.txt -o mixed.txt", "shuf random order mix"),
+    Recipe("Shuffle lines", "gpumerge sort -R names.txt -o mixed.txt", "shuf random order mix sample"),
 )  # fmt: skip
 
 

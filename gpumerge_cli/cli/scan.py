@@ -164,6 +164,9 @@ def _long(row: Command, word: str, left: deque[str]) -> OptionValue:
     option, is_on = names[name]
     if not option.takes_value:
         if equals and option.choices and is_on:
+            if option.name in ENDING and value not in option.choices:
+                what = f"{written}: invalid value {quoted_value(value)}"
+                raise UsageError(what, way_out=f"write {written}={option.choices[0]}")
             return OptionValue(option, value, name)
         if equals:
             raise UsageError(f"{written} takes no value", way_out=f"see {row.path} --help")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpumerge_cli.cli.help import WHOLE_HELP
 from gpumerge_cli.cli.options.commands import COMMAND_NAMES, command
-from gpumerge_cli.cli.options.other_names import SHORT_NAMES
+from gpumerge_cli.cli.options.other_names import SHORT_NAME_JOBS, SHORT_NAMES
 
 _KEPT = ("unique", "only")  # the options that say which of equal items dedupe keeps
 
@@ -25,9 +25,15 @@ def spelled_out(arguments: Sequence[str]) -> Sequence[str]:
     meant = SHORT_NAMES[name]
     if name == "dedupe" and _says_what_it_keeps(words):
         meant = tuple(word for word in meant if word != "--unique")
-    if words == ["--help"]:
+    if words in (["--help"], [WHOLE_HELP]):
         meant = meant[:1]
     return [*meant, *words]
+
+
+def job_of(arguments: Sequence[str]) -> str:
+    """The beginning of the help that `arguments` ask for; "" if they name no short name."""
+    name, *words = arguments or ("",)
+    return SHORT_NAME_JOBS.get(name, "") if words in (["--help"], [WHOLE_HELP]) else ""
 
 
 def _says_what_it_keeps(words: Sequence[str]) -> bool:

@@ -77,12 +77,15 @@ def _status(words: Sequence[str], folder: Path) -> int | None:
 
 def _print(prints: IO[bytes]) -> None:
     """Copy what a kernel prints to standard error, and leave out all of it behind the first bytes."""
-    left = _PRINTED
+    seen = 0
     with prints, suppress(OSError):
         while data := os.read(prints.fileno(), 1 << 16):
-            if left and sys.stderr is not None:
-                os.write(2, data[:left] + (b"\n(the kernel prints more)\n" if len(data) > left else b""))
-            left = max(0, left - len(data))
+            shown = data[: max(0, _PRINTED - seen)]
+            if seen <= _PRINTED < seen + len(data):
+                shown += b"\n(the kernel prints more)\n"
+            if shown and sys.stderr is not None:
+                os.write(2, shown)
+            seen += len(data)
 
 
 def _outputs(place: Path, cases: Sequence[LaunchCase], task: KernelTask) -> list[bytes]:

@@ -63,6 +63,20 @@ def test_short_names_are_spelled_out(words: str, means: str) -> None:
     assert spelled_out(words.split()) == means.split()
 
 
+@pytest.mark.parametrize("help", ["--help", "--help=all"])
+def test_the_help_of_a_short_name_begins_with_its_job(help: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert door.invoke(["dedupe", help]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("gpumerge dedupe writes each line once")
+    assert "Usage: gpumerge sort" in shown
+
+
+@pytest.mark.parametrize("name", ["merge", "sort", "dedupe"])
+def test_help_takes_no_other_value(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert door.invoke([name, "--help=nope"]) == 2
+    assert capsys.readouterr().err == "gpumerge: --help: invalid value 'nope'; write --help=all\n"
+
+
 def test_help_shows_the_short_names(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert door.invoke(["help"]) == 0

@@ -8,6 +8,21 @@ SHORT_NAMES: dict[str, tuple[str, ...]] = {
 }
 """The words that each name stands for. dedupe leaves --unique out where the command line says which items it keeps."""
 
+SHORT_NAME_JOBS: dict[str, str] = {
+    "comm": "gpumerge comm is gpumerge compare.",
+    "dedupe": """\
+gpumerge dedupe writes each line once, in the order of the inputs. It is
+gpumerge sort --compressed --keep-order --unique.
+
+Examples:
+  gpumerge dedupe names.txt
+  gpumerge dedupe --field id people.csv
+  gpumerge dedupe --unique=last --field id people.csv
+
+Its options are the options of gpumerge sort.""",
+}
+"""The beginning of the help of each short name."""
+
 _HEAD = "use gpumerge merge --head N for sorted files, or gpumerge sort --head N for others"
 _TAIL = "use gpumerge merge --tail N for sorted files, or gpumerge sort --tail N for others"
 _UNIQUE = "use gpumerge merge --unique for sorted files, or gpumerge dedupe for files in any order"

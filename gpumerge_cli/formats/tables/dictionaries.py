@@ -208,7 +208,7 @@ def dictionary_bytes(rows: Any, known: set[int]) -> int:
     return found
 
 
-def chunks_of(column: Any) -> Sequence[Any]:
+def arrays_of(column: Any) -> Sequence[Any]:
     """The chunks of a ChunkedArray; an Array is one."""
     chunks: Sequence[Any] = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     return chunks
@@ -229,7 +229,7 @@ def _encoded(column: Any, field: pa.Field) -> Any:
     type = field.type
     if not pa.types.is_dictionary(type) or pa.types.is_float16(type.value_type):
         whole = column.combine_chunks()
-        return pa.chunked_array([dictionaries_inside(one, type) for one in chunks_of(whole)], type)
+        return pa.chunked_array([dictionaries_inside(one, type) for one in arrays_of(whole)], type)
     chunks = unified(column.dictionary_encode()).chunks
     try:
         indices = [one.indices.cast(type.index_type) for one in chunks]
