@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gpumerge_cli.cli.app import invoke
@@ -165,6 +166,41 @@ def test_bugs_break_what_they_break(book: Path, opened: Callable[..., Any]) -> N
             assert len(texts(page, "#written .wrong")) > 0
         page.check("input[value=none]")
         assert texts(page, "#written .wrong") == []
+
+
+def test_the_focus_stays_where_it_is(book: Path, opened: Callable[..., Any]) -> None:
+    """Redrawing replaces elements, and disables buttons at an end."""
+    focused = "[document.activeElement.tagName, document.activeElement.value]"
+    with opened(book) as page:
+        page.select_option("#kernel", "circular")
+        page.focus("#bugs input")
+        for _ in range(2):
+            page.keyboard.press("ArrowDown")
+        chosen = page.eval_on_selector("#bugs input:checked", "one => one.value")
+        assert page.evaluate(focused) == ["INPUT", chosen]
+        page.focus("#traffic tr:last-child button, #traffic button")
+        page.keyboard.press("Enter")
+        assert page.evaluate(focused)[0] == "BUTTON"
+        page.focus("#search-first")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.disabled") is False
+        assert page.evaluate(focused)[0] == "BUTTON"
+
+
+def test_large_items_do_not_overlap(tmp_path: Path, opened: Callable[..., Any]) -> None:
+    """Numbers of ten digits on a phone: each sector is as wide as its items."""
+    for name, first in (("a", 2_000_000_000), ("b", 2_000_000_017)):
+        np.arange(first, first + 64 * 33, 33, dtype=np.int32).tofile(tmp_path / f"{name}.i32")
+    file = tmp_path / "page.html"
+    files = [str(tmp_path / f"{name}.i32") for name in "ab"]
+    assert invoke(["path", *files, "--html", str(file)]) == 0
+    with opened(file, viewport=NARROW) as page:
+        assert page.evaluate("""[...document.querySelectorAll('.sector span')].every(one => {
+            const text = document.createRange();
+            text.selectNodeContents(one);
+            return text.getBoundingClientRect().width <= one.getBoundingClientRect().width + 0.5;
+        })""")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_question_is_answered_before_the_answer_shows(book: Path, opened: Callable[..., Any]) -> None:

@@ -14,6 +14,19 @@ function writeAddress() {
   history.replaceState(null, "", `#k=${state.rank}`);
 }
 
+const canHaveFocus = within => [...within.querySelectorAll("button, input, select, [tabindex='0']")];
+
+// Redraws. If that replaces or disables the element with the focus, the one in its place gets it.
+function redraw(draw) {
+  const own = document.activeElement, place = own.parentElement?.closest("[id]");
+  const at = place ? canHaveFocus(place).indexOf(own) : -1;
+  draw();
+  if (at < 0 || (own.isConnected && !own.disabled)) return;
+  const row = own.isConnected ? canHaveFocus(own.parentElement) : canHaveFocus(place);
+  const found = row[own.isConnected ? 0 : at];
+  (found && !found.disabled ? found : row.find(one => !one.disabled))?.focus({ preventScroll: true });
+}
+
 function change(values) {
   const names = Object.keys(values).filter(name => state[name] !== values[name]);
   Object.assign(state, values);
@@ -21,7 +34,9 @@ function change(values) {
     clearTimeout(addressing);
     addressing = setTimeout(writeAddress, 200);
   }
-  for (const one of drawers) if (one.names.some(name => names.includes(name))) one.draw(names);
+  redraw(() => {
+    for (const one of drawers) if (one.names.some(name => names.includes(name))) one.draw(names);
+  });
 }
 
 function rankOfAddress() {
