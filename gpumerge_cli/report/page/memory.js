@@ -79,7 +79,7 @@ function accessWords(step, at, count) {
     if (active.length > 1)
       words.push(step.sectors <= fewest + 1 ? html("span", { class: "good" }, "Coalesced.") : html("span", { class: "bad" }, "Scattered."));
   }
-  if (active.length < 32 && active.length < step.lanes.length) words.push(" The other lanes wait: the warp diverges.");
+  if (active.length < 32 && active.length < step.lanes.length) words.push(" Other lanes of the warp take another side of a branch: they wait, unless the compiler predicates both sides.");
   return words;
 }
 
