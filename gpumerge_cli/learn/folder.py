@@ -51,7 +51,7 @@ def read_answer(folder: str, file: str) -> str | None:
     if len(data) > _MOST_BYTES:
         raise InputError("is larger than 1 MiB", where=place, way_out="this is no puzzle's file; move it away")
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError("is not UTF-8", where=f"{place}:{line}", way_out="save it as UTF-8") from None

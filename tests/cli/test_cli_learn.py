@@ -91,7 +91,7 @@ def test_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 1
     assert out.splitlines()[1] == "sequential       missing"
     assert out.count("not begun") == 5
-    (tmp_path / "basic.cu").write_text(puzzles()["basic"].solution)
+    (tmp_path / "basic.cu").write_text(puzzles()["basic"].solution, "utf-8-sig")
     assert run(capsys, folder, "basic", "--check", "--seed", "7", "--backend", "cpu") == (
         0, "basic  solved: 68 cases on cpu\n", "",
     )  # fmt: skip
