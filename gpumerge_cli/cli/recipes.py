@@ -96,7 +96,7 @@ RECIPES = (
     Recipe("Find the median and percentiles", "gpumerge rank --quantile 0.5,99% a.i32 b.i32", "quantile p99 middle"),
     Recipe(
         "Find the top 10", "gpumerge sort --field amount:nr --head 10 sales.csv",
-        "topk top10 largest greatest first head most bottom smallest",
+        "topk top10 largest greatest first head most bottom smallest reverse descending",
     ),
     Recipe(
         "Show the newest lines of sorted logs", "gpumerge merge --time --tail 2 web.log app.log",

@@ -107,8 +107,8 @@ def sequential_cases() -> list[LaunchCase]:
         LaunchCase(_floats(7), _floats(7, 8, 9), rest),
         LaunchCase(_floats(), _floats(2, 4, 6), _EMPTY),
         LaunchCase(_floats(1, 3, 5), _floats(), _EMPTY),
-        LaunchCase(np.tile(zeros[0], 2), np.tile(zeros[1], 2), "among equal items A goes first, so take A[i] if "
-                   "A[i] <= B[j]. With < the merge is not stable"),
+        LaunchCase(np.tile(zeros[0], 2), np.tile(zeros[1], 2), "-0 and 0 compare as equal, and among equal items "
+                   "A goes first. So take A[i] if A[i] <= B[j]. With < the merge is not stable"),
     ]  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def _fault(place: Path, status: int | None, lacks: bool, done: int, line_of: Lin
         return None
     if status is None:
         return KernelFault("endless", done)
-    return KernelFault("crash", done, text=f"its process ends with {status}")
+    return KernelFault("crash", done, text=f"its process ends with {status} before the case is done")
 
 
 def _packed(case: LaunchCase, task: KernelTask, seconds: int) -> bytes:

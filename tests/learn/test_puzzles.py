@@ -20,7 +20,7 @@ from tests.seeds import given_or_random_seed
 KERNELS = ("sequential", "co_rank", "basic", "tiled", "circular", "k_way", "intersect")
 BUGS = {
     "rest": ("C[1] is 3, and should be 2", "That belongs after the loop"),
-    "ties": ("C[0] is -0, and should be 0", "With < the merge is not stable"),
+    "ties": ("C[0] is -0, and should be 0", "-0 and 0 compare as equal"),
     "search_ties": ("co_rank(1) is 0, and should be 1", "So B[j - 1] == A[i] says that i is too small"),
     "search_end": ("co_rank(3) is 2, and should be 3", "return after the loop"),
     "tail": ("C[4] is not written, and should be 5", "7 / 4 is 1, so four threads write four of seven items"),

@@ -40,6 +40,7 @@ OTHER_NAMES: dict[str, str] = {
     "look": "use gpumerge merge --from KEY --to KEY", "find": "use gpumerge merge --from KEY --to KEY",
     "range": "use gpumerge merge --from KEY --to KEY, or gpumerge rank --range A:B for ranks",
     "shuffle": "use gpumerge sort --random-sort", "shuf": "use gpumerge sort --random-sort",
+    "reverse": "use gpumerge sort --reverse", "descending": "use gpumerge sort --reverse",
     "split": "use gpumerge merge --parts N",
     "s3": _URL, "gs": _URL, "azure": _URL, "cloud": _URL, "url": _URL, "http": _URL,
     "devices": "use gpumerge info", "version": "use gpumerge --version",
