@@ -79,7 +79,7 @@ def sort(
     algorithm:
         "auto", "merge", "bottom-up", "iterative", "recursive" or "radix": the same as the option of `gpumerge sort`.
     kernel:
-        the kernel that merges, "auto" or a name from `gpumerge sort --help`, if the algorithm merges.
+        the kernel that merges, "auto" or a name from `gpumerge help sort`, if the algorithm merges.
 
     Returns
     -------
