@@ -142,10 +142,18 @@ def dictionaries_inside(array: Any, type: pa.DataType) -> Any:
     """An Array of values with dictionaries in place of some, as a type of `with_dictionaries_inside` says."""
 
     def encoded(one: Any, to: pa.DataType) -> Any:
-        made = one.dictionary_encode()
+        try:
+            made = one.dictionary_encode()
+        except pa.ArrowNotImplementedError:  # lists, structs and others, each of which gets an index of its own
+            made = pa.DictionaryArray.from_arrays(_numbers_of(one), one)
         return pa.DictionaryArray.from_arrays(made.indices.cast(to.index_type), made.dictionary, ordered=to.ordered)
 
     return _converted(array, type, encoded)
+
+
+def _numbers_of(array: Any) -> Any:
+    """The places of the values of an Array, null where these are null."""
+    return pa.array(range(len(array)), pa.int32(), mask=array.is_null().to_numpy(zero_copy_only=False))
 
 
 def _converted(array: Any, type: pa.DataType, made: Callable[[Any, pa.DataType], Any]) -> Any:

@@ -334,7 +334,8 @@ class ParquetTable(Table):
     @cached_property
     def _metadata_as_read(self) -> Any:
         """The metadata by which batches have plain columns."""
-        types = {one.name: one.type.value_type for one in self.schema if one.name in self.plain_columns}
+        dictionaries = (one for one in self.schema if pa.types.is_dictionary(one.type))
+        types = {one.name: one.type.value_type for one in dictionaries if one.name in self.plain_columns}
         if self.stored_schema is not None:
             pairs = zip(self.schema, self.stored_schema, strict=True)
             types |= {own.name: own.type for own, stored in pairs if own.type != stored.type}
