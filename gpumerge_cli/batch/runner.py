@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +17,9 @@ from gpumerge_cli.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from gpumerge_cli.results.run import JobReport
+
+_LOOKS = 0.2
+"""Seconds between two looks for a signal."""
 
 
 class StoppedError(Exception):
@@ -108,7 +112,7 @@ class Runner:
         try:
             self._start(self._next())
             # Threads find their next jobs by themselves: waking this one for each job would take longer than some jobs.
-            error = self._over.get()
+            error = self._ending()
             if error is not None:
                 raise error
         except BaseException:
@@ -118,6 +122,13 @@ class Runner:
                 if thread.is_alive():  # a thread that is yet to start will see the event
                     thread.join(max(0.0, deadline - time.monotonic()))
             raise
+
+    def _ending(self) -> BaseException | None:
+        """Wait for the end of all jobs, or an error, which is returned."""
+        while True:
+            # A signal that comes as a wait begins does not end it: Python runs its handler after the wait.
+            with suppress(queue.Empty):
+                return self._over.get(timeout=_LOOKS)
 
     def _next(self, ended: BatchJob | None = None) -> list[BatchJob]:
         """Settle jobs whose inputs exist, and take those that start now. None overtakes one that waits only for room.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -197,7 +196,8 @@ def test_a_signal_stops_running_jobs_and_keeps_what_is_done() -> None:
                 raise
 
         def report(self, result: Result) -> None:
-            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(0.1)  # the main thread waits by then, and a signal of this thread does not wake it
+            signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
 
     def interrupt(number: int, _frame: object) -> None:
         raise Interrupted(number)
