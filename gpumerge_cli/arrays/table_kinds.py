@@ -14,11 +14,10 @@ from gpumerge_cli.arrays.interchange import check_listed, name_of
 from gpumerge_cli.arrays.merged_positions import RowPositions
 from gpumerge_cli.arrays.taken_rows import taken_column
 from gpumerge_cli.errors import GpumergeError, UsageError
-from gpumerge_cli.formats.tables.dictionaries import arrays_of
 from gpumerge_cli.formats.tables.nested_dictionaries import (
     dictionaries_inside,
+    type_of_values_inside,
     values_inside,
-    with_values_inside,
     with_wide_indices_inside,
 )
 from gpumerge_cli.formats.tables.table import with_valid_names
@@ -77,20 +76,16 @@ class ArrowTables(TableKind):
         columns = []
         for number, field in enumerate(schema):
             parts = [table.column(number) for table in tables]
-            plain = with_values_inside(pa.schema([field])).field(0).type
-            if plain != field.type:
-                chunks = [values_inside(chunk) for part in parts for chunk in part.chunks]
-                whole = taken_column(pa.chunked_array(chunks, plain), pa.array(positions)).combine_chunks()
-                type = with_wide_indices_inside(field.type)
-                made = [dictionaries_inside(one, type) for one in arrays_of(whole)]
-                columns.append(pa.chunked_array(made, type))
-                continue
-            if pa.types.is_dictionary(field.type):
+            plain = type_of_values_inside(field.type)
+            if pa.types.is_dictionary(plain):
                 whole = unified_widely(parts)
             else:
-                chunks = [chunk for part in parts for chunk in part.chunks]
-                whole = unified(pa.chunked_array(chunks, field.type))
-            columns.append(taken_column(whole, pa.array(positions)))
+                chunks = [values_inside(chunk) for part in parts for chunk in part.chunks]
+                whole = unified(pa.chunked_array(chunks, plain))
+            taken = taken_column(whole, pa.array(positions))
+            if plain != field.type:
+                taken = dictionaries_inside(taken, with_wide_indices_inside(field.type))
+            columns.append(taken)
         fields = [field.with_type(column.type) for field, column in zip(schema, columns, strict=True)]
         return pa.Table.from_arrays(columns, schema=pa.schema(fields, schema.metadata))
 

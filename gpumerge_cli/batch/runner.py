@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 from gpumerge_cli.batch.joblog import Standing
 from gpumerge_cli.batch.spec import BatchJob, Limits, Result
 from gpumerge_cli.dataclass import dataclass, replace
+from gpumerge_cli.engine.parallel import POLL_SECONDS
 
 if TYPE_CHECKING:
     from gpumerge_cli.results.run import JobReport
-
-_LOOKS = 0.2
-"""Seconds between two looks for a signal."""
 
 
 class StoppedError(Exception):
@@ -128,7 +126,7 @@ class Runner:
         while True:
             # A signal that comes as a wait begins does not end it: Python runs its handler after the wait.
             with suppress(queue.Empty):
-                return self._over.get(timeout=_LOOKS)
+                return self._over.get(timeout=POLL_SECONDS)
 
     def _next(self, ended: BatchJob | None = None) -> list[BatchJob]:
         """Settle jobs whose inputs exist, and take those that start now. None overtakes one that waits only for room.

@@ -11,6 +11,7 @@ from gpumerge_cli.dataclass import dataclass
 _STEM = 4
 """So many first letters of two longer words are the same if the words are forms of one."""
 _ENDINGS = ("ing", "ed", "es", "s", "e")
+"""Endings that do not count in words of more letters than that."""
 
 _STOP_WORDS = frozenset(
     [

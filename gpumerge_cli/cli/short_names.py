@@ -33,7 +33,9 @@ def spelled_out(arguments: Sequence[str]) -> Sequence[str]:
 def job_of(arguments: Sequence[str]) -> str:
     """The beginning of the help that `arguments` ask for; "" if they name no short name."""
     name, *words = arguments or ("",)
-    return SHORT_NAME_JOBS.get(name, "") if words in (["--help"], [WHOLE_HELP]) else ""
+    if name not in SHORT_NAMES or words not in (["--help"], [WHOLE_HELP]):
+        return ""
+    return f"{SHORT_NAME_JOBS[name]}\n\nIt stands for gpumerge {' '.join(SHORT_NAMES[name])}:"
 
 
 def _says_what_it_keeps(words: Sequence[str]) -> bool:

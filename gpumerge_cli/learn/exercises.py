@@ -70,7 +70,7 @@ def check_exercises(text: str | None, shown: str) -> Verdict:
     answered = {one.name: _without_quotes(given.pop(one.name, "")) for one in all_exercises()}
     if given:
         what = f"no exercise has the name {next(iter(given))!r}"
-        raise InputError(what, where=shown, way_out="leave the names as they are, and write answers behind them")
+        raise InputError(what, where=shown, way_out="leave the names as they are, and write answers after them")
     left = [name for name, answer in answered.items() if answer == ""]
     if len(left) == len(answered):
         return Verdict(EXERCISES, shown, "not begun")

@@ -47,7 +47,7 @@ def run_cases(
     places[0].write_bytes(b"".join(_packed(case, task, seconds) for case in cases))
     status = _status([*program, *map(str, places)], folder)
     outputs = _outputs(places[1], cases, task)
-    return KernelRun(tuple(outputs), _fault(places[2], status, len(outputs) < len(cases), len(outputs), line_of))
+    return KernelRun(tuple(outputs), _fault(places[2], status, len(outputs), len(cases), line_of))
 
 
 def _status(words: Sequence[str], folder: Path) -> int | None:
@@ -76,7 +76,7 @@ def _status(words: Sequence[str], folder: Path) -> int | None:
 
 
 def _print(prints: IO[bytes]) -> None:
-    """Copy what a kernel prints to standard error, and leave out all of it behind the first bytes."""
+    """Copy the first bytes that a kernel prints to standard error, and drop the others."""
     seen = 0
     with prints, suppress(OSError):
         while data := os.read(prints.fileno(), 1 << 16):
@@ -101,11 +101,11 @@ def _outputs(place: Path, cases: Sequence[LaunchCase], task: KernelTask) -> list
     return found
 
 
-def _fault(place: Path, status: int | None, lacks: bool, done: int, line_of: LineOf) -> KernelFault | None:
-    """The fault; None without one. lacks: whether some of the outputs lack. done: the number of the others."""
+def _fault(place: Path, status: int | None, done: int, count: int, line_of: LineOf) -> KernelFault | None:
+    """The fault; None without one. done: the number of outputs, of `count` cases."""
     with suppress(OSError, ValueError, IndexError):
         return _fault_of(place.read_text("utf-8", "replace").split(), line_of)
-    if status == 0 and not lacks:
+    if status == 0 and done == count:
         return None
     if status is None:
         return KernelFault("endless", done)

@@ -9,19 +9,21 @@ SHORT_NAMES: dict[str, tuple[str, ...]] = {
 """The words that each name stands for. dedupe leaves --unique out where the command line says which items it keeps."""
 
 SHORT_NAME_JOBS: dict[str, str] = {
-    "comm": "gpumerge comm is gpumerge compare.",
+    "comm": """\
+gpumerge comm shows which lines are in one of two sorted files, or in both.
+
+Examples:
+  gpumerge comm a.txt b.txt
+  gpumerge comm -12 a.txt b.txt""",
     "dedupe": """\
-gpumerge dedupe writes each line once, in the order of the inputs. It is
-gpumerge sort --compressed --keep-order --unique.
+gpumerge dedupe writes each line once, in the order of the inputs.
 
 Examples:
   gpumerge dedupe names.txt
   gpumerge dedupe --field id people.csv
-  gpumerge dedupe --unique=last --field id people.csv
-
-Its options are the options of gpumerge sort.""",
+  gpumerge dedupe --unique=last --field id people.csv""",
 }
-"""The beginning of the help of each short name."""
+"""The job of each short name, with examples."""
 
 _HEAD = "use gpumerge merge --head N for sorted files, or gpumerge sort --head N for others"
 _TAIL = "use gpumerge merge --tail N for sorted files, or gpumerge sort --tail N for others"

@@ -208,12 +208,6 @@ def dictionary_bytes(rows: Any, known: set[int]) -> int:
     return found
 
 
-def arrays_of(column: Any) -> Sequence[Any]:
-    """The chunks of a ChunkedArray; an Array is one."""
-    chunks: Sequence[Any] = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    return chunks
-
-
 def _table(columns: Sequence[Any], schema: pa.Schema, rows: Sequence[Any]) -> Any:
     if not columns:
         return pa.Table.from_batches([one for some in rows for one in _batches(some)], schema)
@@ -228,8 +222,7 @@ def _batches(rows: Any) -> Sequence[Any]:
 def _encoded(column: Any, field: pa.Field) -> Any:
     type = field.type
     if not pa.types.is_dictionary(type) or pa.types.is_float16(type.value_type):
-        whole = column.combine_chunks()
-        return pa.chunked_array([dictionaries_inside(one, type) for one in arrays_of(whole)], type)
+        return dictionaries_inside(column, type)
     chunks = unified(column.dictionary_encode()).chunks
     try:
         indices = [one.indices.cast(type.index_type) for one in chunks]

@@ -68,10 +68,11 @@ def with_indices(type: pa.DataType) -> pa.DataType:
 
 def with_values_inside(schema: pa.Schema) -> pa.Schema:
     """A schema with the values of dictionaries in place of these, where they are inside other types."""
-    return pa.schema([one.with_type(_values_inside(one.type)) for one in schema], schema.metadata)
+    return pa.schema([one.with_type(type_of_values_inside(one.type)) for one in schema], schema.metadata)
 
 
-def _values_inside(type: pa.DataType) -> pa.DataType:
+def type_of_values_inside(type: pa.DataType) -> pa.DataType:
+    """The type of `values_inside` of an Array of a type."""
     if pa.types.is_dictionary(type):
         return type.value_type if pa.types.is_float16(type.value_type) else type
     return _with(type, lambda one: one.value_type) if can_change(type) else type
@@ -90,7 +91,7 @@ def with_dictionaries_inside(schema: pa.Schema, like: pa.Schema) -> pa.Schema:
     """
     for number, field in enumerate(schema):
         type = like.field(field.name).type if like.names.count(field.name) == 1 else field.type
-        if type != field.type and _values_inside(type) == field.type:
+        if type != field.type and type_of_values_inside(type) == field.type:
             schema = schema.set(number, field.with_type(with_wide_indices_inside(type)))
     return schema
 
@@ -131,15 +132,14 @@ def indices_of(array: Any) -> Any:
 
 def values_inside(array: Any) -> Any:
     """An Array with the values of dictionaries in place of these, where they are inside other types."""
-    type = _values_inside(array.type)
-    if type == array.type:
-        return array
-    own = pa.concat_arrays([array])  # a slice of lists has all values of all lists
-    return _converted(own, type, lambda one, _: values_at(one.dictionary, one.indices))
+    return _converted(array, type_of_values_inside(array.type), lambda one, _: values_at(one.dictionary, one.indices))
 
 
-def dictionaries_inside(array: Any, type: pa.DataType) -> Any:
-    """An Array of values with dictionaries in place of some, as a type of `with_dictionaries_inside` says."""
+def dictionaries_inside(column: Any, type: pa.DataType) -> Any:
+    """A ChunkedArray of values with dictionaries in place of some, as a type of `with_dictionaries_inside` says.
+
+    It has one chunk, unless its values are too many for one.
+    """
 
     def encoded(one: Any, to: pa.DataType) -> Any:
         try:
@@ -148,7 +148,9 @@ def dictionaries_inside(array: Any, type: pa.DataType) -> Any:
             made = pa.DictionaryArray.from_arrays(_numbers_of(one), one)
         return pa.DictionaryArray.from_arrays(made.indices.cast(to.index_type), made.dictionary, ordered=to.ordered)
 
-    return _converted(array, type, encoded)
+    whole = column.combine_chunks()
+    chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else [whole]
+    return pa.chunked_array([_converted(one, type, encoded) for one in chunks], type)
 
 
 def _numbers_of(array: Any) -> Any:
@@ -170,7 +172,8 @@ def _converted(array: Any, type: pa.DataType, made: Callable[[Any, pa.DataType],
     if pa.types.is_struct(type):
         fields = [_converted(array.field(number), one.type, made) for number, one in enumerate(type)]
         return _struct(array, fields, type)
-    return _lists(array, _converted(_items(array), _items_type(type), made), type)
+    own_values = pa.concat_arrays([array])  # a slice has the values of all lists
+    return _lists(own_values, _converted(_items(own_values), _items_type(type), made), type)
 
 
 def _items_type(type: pa.DataType) -> pa.DataType:

@@ -1,4 +1,4 @@
-"""One dictionary for all chunks of a column, also inside structs and lists. No value changes.
+"""One dictionary for all chunks of a column. No value changes.
 
 Arrow unifies most dictionaries. It refuses those that hold nulls, lists or structs, reads half floats as integers, and
 reads memory outside of its arrays if the index of a null is no index of the dictionary.
@@ -13,14 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 from gpumerge_cli.formats.tables.growing_dictionary import GrowingDictionary
-from gpumerge_cli.formats.tables.nested_dictionaries import FieldNumbers, can_change, changed, has_dictionary_inside
+from gpumerge_cli.formats.tables.nested_dictionaries import can_change, has_dictionary_inside
 from gpumerge_cli.formats.tables.taking import values_at
 
 _INDICES = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 def unified(column: Any) -> Any:
-    """A ChunkedArray whose dictionaries are one. Raises ArrowInvalid if its indices cannot count the values of all."""
+    """A ChunkedArray whose dictionaries are one. Raises ArrowInvalid if its indices cannot count the values of all.
+
+    Dictionaries inside other types are in unions, runs or dictionaries: in place of others, rows have their values.
+    """
     type = column.type
     if column.num_chunks < 2 or not (pa.types.is_dictionary(type) or has_dictionary_inside(type)):
         return column
@@ -28,7 +31,8 @@ def unified(column: Any) -> Any:
         if _has_half_floats(type):
             raise pa.ArrowNotImplementedError(f"the dictionaries of {type} do not become one")
         return column.unify_dictionaries()
-    chunks = [changed(chunk, lambda _, one: _with_valid_indices(with_null_indices(one))) for chunk in column.chunks]
+    assert pa.types.is_dictionary(type), "rows have values in place of others"
+    chunks = [_with_valid_indices(with_null_indices(one)) for one in column.chunks]
     column = pa.chunked_array(chunks, type)
     if not _has_half_floats(type):
         try:
@@ -105,23 +109,12 @@ def address(dictionary: Any) -> int:
 
 def _unified_by_values(column: Any) -> Any:
     """See unified."""
-    known: dict[FieldNumbers, GrowingDictionary] = {}
-    found = []
-
-    def note(path: FieldNumbers, array: Any) -> Any:
-        growing = known.setdefault(path, GrowingDictionary(array.dictionary.slice(0, 0)))
-        found.append(growing.places_of(array.dictionary))
-        return array
-
-    for chunk in column.chunks:
-        changed(chunk, note)
-    places = iter(found)
-
-    def made(path: FieldNumbers, array: Any) -> Any:
-        indices = next(places).take(array.indices).cast(array.type.index_type)
-        return pa.DictionaryArray.from_arrays(indices, known[path].values, ordered=array.type.ordered)
-
-    return pa.chunked_array([changed(chunk, made) for chunk in column.chunks], column.type)
+    known = GrowingDictionary(column.chunk(0).dictionary.slice(0, 0))
+    places = [known.places_of(one.dictionary) for one in column.chunks]
+    type = column.type
+    indices = [of.take(one.indices).cast(type.index_type) for of, one in zip(places, column.chunks, strict=True)]
+    made = [pa.DictionaryArray.from_arrays(one, known.values, ordered=type.ordered) for one in indices]
+    return pa.chunked_array(made, type)
 
 
 def _has_half_floats(type: pa.DataType) -> bool:
