@@ -53,7 +53,7 @@ _MACHINES = ("x86_64", "aarch64")
 # such lanes, and their sorts by 2 to 8 percent on a Xeon. Keys with values merge by its vectors alone. Keys of 32 bits
 # merge as fast by vectors of 32 bytes. The library of x86-64-v4 takes all other units as they are compiled for
 # x86-64-v3. `about` names the level.
-_OWN_OF_V4 = ("about", "keys_radix", "keys-64-", "pairs")
+_OWN_OF_V4 = ("about", "keys_radix", "line_index", "keys-64-", "pairs")
 # The units that gain nothing from a level, or next to nothing: they wait for files, share work out, or search. A diff,
 # a join, a dedupe, a head of a sort and a merge of lines out of order took as long at every level. They are compiled
 # once, for the least level.

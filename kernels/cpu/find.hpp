@@ -67,25 +67,6 @@ inline ptrdiff_t same_bytes(const unsigned char* a, const unsigned char* b, ptrd
     return std::min(at, most);
 }
 
-// The number of terminators in a stretch, and the place behind the last one; -1 if there is none.
-struct Terminators {
-    int64_t count, behind_last;
-};
-
-// PADDING bytes behind `last` must be readable.
-inline Terminators count_terminators(const unsigned char* text, int64_t first, int64_t last, unsigned char terminator)
-{
-    static_assert(PADDING >= 64);
-    Terminators found{0, -1};
-    for (int64_t at = first; at < last; at += 64) {
-        uint64_t marks = matches_at(text + at, terminator);
-        if (last - at < 64) marks &= (uint64_t{1} << (last - at)) - 1;
-        found.count += __builtin_popcountll(marks);
-        if (marks != 0) found.behind_last = at + 64 - __builtin_clzll(marks);
-    }
-    return found;
-}
-
 // Calls visit(start, stop) for each line that ends in the bytes [first, last). The first line starts at `start`. A line stops
 // behind its terminator.
 template <typename Visit>

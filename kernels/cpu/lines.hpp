@@ -4,14 +4,9 @@
 // its length. So merges and gathers need no table. The places ascend in the order of the lines.
 #pragma once
 
+#include "line_place.hpp"
+
 struct LineOrder;
-
-constexpr int LENGTH_BITS = 24;
-constexpr long long LONG_LINE = (1ll << LENGTH_BITS) - 1;  // lengths from here on, with the terminator, are looked up
-
-struct LongLine {
-    long long start, length;
-};
 
 struct Lines {
     const unsigned char* text = nullptr;
@@ -33,11 +28,6 @@ struct Lines {
     const KeyField& field(int number) const { return key_fields[number]; }
 
     long long alike(long long) const { return common; }
-
-    static long long place_of(long long start, long long length)
-    {
-        return start << LENGTH_BITS | (length < LONG_LINE ? length : LONG_LINE);
-    }
 
     static long long start_of(long long place) { return place >> LENGTH_BITS; }
 

@@ -8,6 +8,7 @@
 #include "compare.hpp"
 #include "find.hpp"
 #include "gallop.hpp"
+#include "line_index.hpp"
 #include "merging.hpp"
 #include "packing.hpp"
 #include "rows_kinds.hpp"
@@ -60,12 +61,8 @@ private:
         Item* const out = make_room(rows.back());
         std::vector<std::vector<LongLine>> long_lines(static_cast<size_t>(parts));
         team.share(nbytes, LEAST_BYTES, [&](int64_t first, int64_t last, int part) {
-            Item* row = out + rows[static_cast<size_t>(part)];
-            std::vector<LongLine>& found_long = long_lines[static_cast<size_t>(part)];
-            each_line(text, first, last, terminator, starts[static_cast<size_t>(part)], [&](int64_t start, int64_t stop) {
-                if (stop - start >= LONG_LINE) [[unlikely]] found_long.push_back({start, stop - start});
-                row++->line = Lines::place_of(start, stop - start);
-            });
+            const size_t here = static_cast<size_t>(part);
+            index_lines(text, first, last, terminator, starts[here], found[here].count, out + rows[here], long_lines[here]);
         });
         long_lines_.clear();
         for (const std::vector<LongLine>& some : long_lines) long_lines_.insert(long_lines_.end(), some.begin(), some.end());
@@ -121,7 +118,7 @@ private:
             int64_t size = width_;
             while (size > 0 && lines_.text[start + size - 1] == 0) --size;
             if (size + 1 >= LONG_LINE) [[unlikely]] long_lines_.push_back({start, size + 1});
-            rows_[at].line = Lines::place_of(start, size + 1);  // as if a terminator followed
+            rows_[at].line = line_place(start, size + 1);  // as if a terminator followed
         }
     }
 
