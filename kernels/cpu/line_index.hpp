@@ -1,4 +1,4 @@
-// The index of a text: the places of its lines, as rows. A unit of its own, so that few functions are compiled for each level.
+// The index of a text: rows with the places of its lines. A unit of its own, so that little is compiled for each level.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@ struct Terminators {
     int64_t count, behind_last;
 };
 
-// Of the bytes [first, last). PADDING bytes behind `last` must be readable.
+// Counts in the bytes [first, last). PADDING bytes behind `last` must be readable.
 Terminators count_terminators(const unsigned char* text, int64_t first, int64_t last, unsigned char terminator);
 
-// Puts the place of each line that ends in the bytes [first, last) into the second 8 of the 16 bytes of its row, and any value
-// into the first 8. count: the number of these lines, as count_terminators says; as many rows are written. The first line
-// starts at `start`. Lines of LONG_LINE bytes or more are added to `long_lines`. PADDING bytes behind `last` must be readable.
-void index_lines(const unsigned char* text, int64_t first, int64_t last, unsigned char terminator, int64_t start, int64_t count,
+// Makes a row of 16 bytes for each line that ends in the bytes [first, last), and returns their number. If there are more than
+// `room`, it returns -1; rows and long_lines then hold some of them. The first line starts at `start`.
+// The second 8 bytes of a row are the line's place. The first 8 get any value: they are for the prefix. Lines of LONG_LINE bytes
+// or more are added to long_lines. PADDING bytes behind `last` must be readable.
+int64_t index_lines(const unsigned char* text, int64_t first, int64_t last, unsigned char terminator, int64_t start, int64_t room,
     void* rows, std::vector<LongLine>& long_lines);

@@ -39,6 +39,7 @@ public:
     }
 
     T* data() const { return at_; }
+    size_t size() const { return count_; }  // the items that there is room for
     void swap(Room& other)
     {
         std::swap(at_, other.at_);

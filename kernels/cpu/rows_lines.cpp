@@ -1,6 +1,7 @@
 // Lines as rows: finds where they end, and makes the prefixes that decide most comparisons.
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -46,11 +47,20 @@ private:
 
     void find_lines(int64_t nbytes)
     {
-        const unsigned char* const text = lines_.text;
-        const unsigned char terminator = static_cast<unsigned char>(order.terminator);
+        // One thread tries the room of the chunk before, and counts no lines then.
+        long_lines_.clear();
+        const int64_t found = team.size() > 1 ? -1 : index(0, nbytes, 0, rows_.data(), rows_.size(), long_lines_);
+        if (found >= 0) make_room(found);
+        else count_and_index(nbytes);
+        lines_.long_lines = long_lines_.data();
+        lines_.long_count = static_cast<long long>(long_lines_.size());
+    }
+
+    void count_and_index(int64_t nbytes)
+    {
         std::vector<Terminators> found(static_cast<size_t>(team.size()));
         const int parts = team.share(nbytes, LEAST_BYTES, [&](int64_t first, int64_t last, int part) {
-            found[static_cast<size_t>(part)] = count_terminators(text, first, last, terminator);
+            found[static_cast<size_t>(part)] = count_terminators(lines_.text, first, last, terminator());
         });
         std::vector<int64_t> rows(1, 0), starts(1, 0);  // the first row of each part, and where its first line starts
         for (int part = 0; part < parts; ++part) {
@@ -62,13 +72,19 @@ private:
         std::vector<std::vector<LongLine>> long_lines(static_cast<size_t>(parts));
         team.share(nbytes, LEAST_BYTES, [&](int64_t first, int64_t last, int part) {
             const size_t here = static_cast<size_t>(part);
-            index_lines(text, first, last, terminator, starts[here], found[here].count, out + rows[here], long_lines[here]);
+            index(first, last, starts[here], out + rows[here], static_cast<size_t>(found[here].count), long_lines[here]);
         });
         long_lines_.clear();
         for (const std::vector<LongLine>& some : long_lines) long_lines_.insert(long_lines_.end(), some.begin(), some.end());
-        lines_.long_lines = long_lines_.data();
-        lines_.long_count = static_cast<long long>(long_lines_.size());
     }
+
+    int64_t index(int64_t first, int64_t last, int64_t start, Item* out, size_t room, std::vector<LongLine>& long_lines) const
+    {
+        static_assert(sizeof(Item) == 16 && offsetof(Item, line) == 8);
+        return index_lines(lines_.text, first, last, terminator(), start, static_cast<int64_t>(room), out, long_lines);
+    }
+
+    unsigned char terminator() const { return static_cast<unsigned char>(order.terminator); }
 
     static constexpr int64_t LEAST_BYTES = 1 << 18;  // the fewest bytes that another thread is worth
     const OwnOrder own_;

@@ -75,11 +75,15 @@ class Rows:
         self._room = ctypes.c_void_p(
             library.gm_open(ctypes.byref(self._order.spec), ctypes.c_int64(0), ctypes.c_int64(threads))
         )
+        self.upload(runs)
+
+    def upload(self, runs: Sequence[bytes]) -> None:
+        """Put the next chunk into the workspace."""
         data = b"".join(runs)
-        staging = library.gm_staging(self._room, ctypes.c_int64(len(data)))
+        staging = self._library.gm_staging(self._room, ctypes.c_int64(len(data)))
         ctypes.memmove(staging, data, len(data))
         self._runs = len(runs)
-        library.gm_upload(self._room, (ctypes.c_int64 * len(runs))(*map(len, runs)), ctypes.c_int64(len(runs)))
+        self._library.gm_upload(self._room, (ctypes.c_int64 * len(runs))(*map(len, runs)), ctypes.c_int64(len(runs)))
 
     def counts(self) -> list[int]:
         """Items of each run."""

@@ -213,3 +213,19 @@ def test_long_lines(library: Any, threads: int) -> None:
     middle = len(expected) // 2
     assert rows.receive(middle, 100) == expected[middle : middle + 100]
     rows.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_chunks_after_each_other(library: Any, threads: int, seed: int) -> None:
+    """A chunk of lines has fewer or more rows than the one before, whose room is tried first."""
+    chance = np.random.default_rng(seed)
+    rows = Rows(library, Order.lines(), [b""], threads)
+    for turn in range(12):
+        longest = int(chance.choice([1, 10, 300]))
+        items = [b"x" * int(length) for length in chance.integers(0, longest, int(chance.integers(0, 9000)))]
+        if turn in (5, 6):
+            items.insert(0, b"y" * (1 << 24))
+        rows.upload([b"".join(item + b"\n" for item in items)])
+        assert rows.counts() == [len(items)]
+        assert rows.run("gm_sort") == b"".join(item + b"\n" for item in sorted(items))
+    rows.close()
