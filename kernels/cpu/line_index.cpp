@@ -63,17 +63,21 @@ inline void put_rows(const uint32_t* stops, int64_t count, int64_t base, unsigne
 {
     const __m512i bases = _mm512_set1_epi64(base << LENGTH_BITS);
     const __m512i low = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), high = _mm512_setr_epi64(4, 4, 5, 5, 6, 6, 7, 7);
-    for (int64_t at = 0; at < count; at += 8, rows += 8 * ROW) {
-        const int64_t held = std::min<int64_t>(count - at, 8);
-        const __mmask8 lanes = static_cast<__mmask8>((1 << held) - 1);
-        const __m512i from = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(lanes, stops + at));
-        const __m512i to = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(lanes, stops + at + 1));
-        const __m512i starts = _mm512_add_epi64(bases, _mm512_slli_epi64(from, LENGTH_BITS));
-        const __m512i places = _mm512_add_epi64(starts, _mm512_sub_epi64(to, from));
-        const unsigned halves = (1u << 2 * held) - 1;
-        _mm512_mask_storeu_epi64(rows, static_cast<__mmask8>(halves), _mm512_permutexvar_epi64(low, places));
-        _mm512_mask_storeu_epi64(rows + 64, static_cast<__mmask8>(halves >> 8), _mm512_permutexvar_epi64(high, places));
+    const auto places = [&](__m256i from, __m256i to) {
+        const __m512i starts = _mm512_cvtepu32_epi64(from), lengths = _mm512_cvtepu32_epi64(_mm256_sub_epi32(to, from));
+        return _mm512_add_epi64(_mm512_add_epi64(bases, _mm512_slli_epi64(starts, LENGTH_BITS)), lengths);
+    };
+    for (; count >= 8; count -= 8, stops += 8, rows += 8 * ROW) {
+        const __m512i found = places(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(stops)),
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(stops + 1)));
+        _mm512_storeu_si512(rows, _mm512_permutexvar_epi64(low, found));
+        _mm512_storeu_si512(rows + 64, _mm512_permutexvar_epi64(high, found));
     }
+    const __mmask8 held = static_cast<__mmask8>((1u << count) - 1);
+    const __m512i found = places(_mm256_maskz_loadu_epi32(held, stops), _mm256_maskz_loadu_epi32(held, stops + 1));
+    const unsigned halves = (1u << 2 * count) - 1;
+    _mm512_mask_storeu_epi64(rows, static_cast<__mmask8>(halves), _mm512_permutexvar_epi64(low, found));
+    _mm512_mask_storeu_epi64(rows + 64, static_cast<__mmask8>(halves >> 8), _mm512_permutexvar_epi64(high, found));
 }
 
 #else

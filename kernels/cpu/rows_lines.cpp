@@ -68,6 +68,7 @@ private:
             rows.push_back(rows.back() + here.count);
             starts.push_back(here.count > 0 ? here.behind_last : starts.back());
         }
+        rows_.reserve(static_cast<size_t>(rows.back() + rows.back() / 16));  // the next chunk may have some more
         Item* const out = make_room(rows.back());
         std::vector<std::vector<LongLine>> long_lines(static_cast<size_t>(parts));
         team.share(nbytes, LEAST_BYTES, [&](int64_t first, int64_t last, int part) {
