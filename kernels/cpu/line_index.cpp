@@ -47,10 +47,10 @@ struct ManyAtOnce {
             const __mmask16 marked = static_cast<__mmask16>(marks >> 16 * part);
             const __m512i picked = _mm512_maskz_compress_epi32(marked, places);
             const int count = __builtin_popcount(marked);
-            // A store of all 64 bytes would cross a line of the cache each time.
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(stops), _mm512_castsi512_si256(picked));
+            // Stores of all 64 bytes would take longer. The masks of all lanes keep g++ 12 from warnings of its own header.
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(stops), _mm512_maskz_extracti64x4_epi64(0xf, picked, 0));
             if (count > 8) [[unlikely]]
-                _mm256_storeu_si256(reinterpret_cast<__m256i*>(stops + 8), _mm512_extracti64x4_epi64(picked, 1));
+                _mm256_storeu_si256(reinterpret_cast<__m256i*>(stops + 8), _mm512_maskz_extracti64x4_epi64(0xf, picked, 1));
             stops += count;
             places = _mm512_add_epi32(places, _mm512_set1_epi32(16));
         }
@@ -64,20 +64,22 @@ inline void put_rows(const uint32_t* stops, int64_t count, int64_t base, unsigne
     const __m512i bases = _mm512_set1_epi64(base << LENGTH_BITS);
     const __m512i low = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), high = _mm512_setr_epi64(4, 4, 5, 5, 6, 6, 7, 7);
     const auto places = [&](__m256i from, __m256i to) {
-        const __m512i starts = _mm512_cvtepu32_epi64(from), lengths = _mm512_cvtepu32_epi64(_mm256_sub_epi32(to, from));
-        return _mm512_add_epi64(_mm512_add_epi64(bases, _mm512_slli_epi64(starts, LENGTH_BITS)), lengths);
+        const __m512i starts = _mm512_maskz_cvtepu32_epi64(0xff, from);
+        const __m512i lengths = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_sub_epi32(to, from));
+        return _mm512_add_epi64(_mm512_add_epi64(bases, _mm512_maskz_slli_epi64(0xff, starts, LENGTH_BITS)), lengths);
     };
+    const auto half = [](__m512i lanes, __m512i found) { return _mm512_maskz_permutexvar_epi64(0xff, lanes, found); };
     for (; count >= 8; count -= 8, stops += 8, rows += 8 * ROW) {
         const __m512i found = places(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(stops)),
             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(stops + 1)));
-        _mm512_storeu_si512(rows, _mm512_permutexvar_epi64(low, found));
-        _mm512_storeu_si512(rows + 64, _mm512_permutexvar_epi64(high, found));
+        _mm512_storeu_si512(rows, half(low, found));
+        _mm512_storeu_si512(rows + 64, half(high, found));
     }
     const __mmask8 held = static_cast<__mmask8>((1u << count) - 1);
     const __m512i found = places(_mm256_maskz_loadu_epi32(held, stops), _mm256_maskz_loadu_epi32(held, stops + 1));
     const unsigned halves = (1u << 2 * count) - 1;
-    _mm512_mask_storeu_epi64(rows, static_cast<__mmask8>(halves), _mm512_permutexvar_epi64(low, found));
-    _mm512_mask_storeu_epi64(rows + 64, static_cast<__mmask8>(halves >> 8), _mm512_permutexvar_epi64(high, found));
+    _mm512_mask_storeu_epi64(rows, static_cast<__mmask8>(halves), half(low, found));
+    _mm512_mask_storeu_epi64(rows + 64, static_cast<__mmask8>(halves >> 8), half(high, found));
 }
 
 #else
