@@ -1,7 +1,6 @@
 // The places of the CPU's rows. Included by lines.cuh.
 //
-// The row of a record holds the record's number. The row of a line holds the line's place: the byte at which it starts, and
-// its length. So merges and gathers need no table. The places ascend in the order of the lines.
+// The row of a record holds the record's number. The row of a line holds the line's place, so merges and gathers need no table.
 #pragma once
 
 #include "line_place.hpp"

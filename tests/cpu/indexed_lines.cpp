@@ -103,7 +103,8 @@ int main(int, char** arguments)
             const int64_t mean = MEANS[below(11)], same = below(3);
             for (int64_t left = below(TILE); left > 0;) {
                 const int64_t length = same == 0 ? mean : below(2 * mean + 1);
-                for (int64_t at = 0; at < length; ++at) one.text.push_back(static_cast<unsigned char>(one.terminator ^ (1 + below(255))));
+                for (int64_t at = 0; at < length; ++at)
+                    one.text.push_back(static_cast<unsigned char>(one.terminator ^ (1 + below(255))));
                 one.text.push_back(one.terminator);
                 left -= length + 1;
             }
