@@ -15,7 +15,9 @@ CPU = HERE.parents[1] / "kernels" / "cpu"
 CHECKED = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
-@pytest.mark.parametrize("level", [*(pytest.param(each, marks=pytest.mark.thorough) for each in LEVELS[:-1]), LEVELS[-1]])
+@pytest.mark.parametrize(
+    "level", [*(pytest.param(each, marks=pytest.mark.thorough) for each in LEVELS[:-1]), LEVELS[-1]]
+)
 def test_the_index_equals_a_plain_loop(level: str, tmp_path: Path, seed: int) -> None:
     if level not in processor_levels():
         pytest.skip(f"needs a processor with the instructions of {level}")
