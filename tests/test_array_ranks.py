@@ -144,14 +144,19 @@ def test_many_items_on_a_gpu_are_searched_in_order(
 
     monkeypatch.setattr(ranking, "_MANY_ITEMS", 1000)
     monkeypatch.setattr(ranking, "_BEYOND_CACHE", 1000)
-    runs = [np.sort(rng.integers(0, 200, size).astype(dtype)) for size in (40_000, 0, 3000)]
-    for descending in (False, True):
+    for descending, most in ((False, 200), (True, 200), (False, 1 << 30), (True, 1 << 30)):
+        sizes = rng.integers(1, 400_000), 0, 3000
+        runs = [rng.integers(0, most, size).astype(dtype) for size in sizes]
         ordered = [gpumerge_cli.sort(run, descending=descending) for run in runs]
-        items = rng.integers(0, 250, (3, 1001)).astype(dtype)
-        for some in (items, np.sort(items, axis=None)):
-            wanted = gpumerge_cli.rank_of(ordered, some, descending=descending)
-            found = gpumerge_cli.rank_of([*map(cupy.asarray, ordered)], cupy.asarray(some), descending=descending)
-            assert np.array_equal(found.get(), wanted)
+        given = [*map(cupy.asarray, ordered)]
+        items = rng.integers(0, most + most // 4, (3, int(rng.integers(400, 9000)))).astype(dtype)
+        nearly = gpumerge_cli.sort(items.reshape(-1), descending=descending)
+        nearly[-2:] = nearly[:2]
+        for some in (items, gpumerge_cli.sort(items.reshape(-1), descending=descending), nearly):
+            for side in ("left", "right", "left"):  # some calls are prepared
+                wanted = gpumerge_cli.rank_of(ordered, some, descending=descending, side=side)  # type: ignore[arg-type]
+                found = gpumerge_cli.rank_of(given, cupy.asarray(some), descending=descending, side=side)  # type: ignore[arg-type]
+                assert np.array_equal(found.get(), wanted)
 
 
 @pytest.mark.gpu

@@ -6,7 +6,7 @@
 # usage: data/bench/measure_all.sh FOLDER SCRATCH [SECONDS [STEP...]]
 # A call ends within SECONDS, 520 by default. It goes on where the last call on the same FOLDER ended, and begins no step that
 # may not end in time. Exits with 0 if all steps are done, with 3 if another call is needed, and with 1 if a step has failed.
-# Each step is stopped at the seconds that stand beside it: all steps of arrays take at most 1610 s, all of files 900 s. These
+# Each step is stopped at the seconds that stand beside it: all steps of arrays take at most 1670 s, all of files 900 s. These
 # limits are estimates for an H200 with 16 cores. FOLDER/steps.txt says what the steps took, STEP.done what they printed.
 # STEP: does only these. Needs 60 GB of host memory, 20 GB on the device, nvcc, CCCL and ncu, and 40 GB in SCRATCH. PYTHON
 # names another python3, NCU another ncu, MEASURED_COMMIT the commit where there is no repository.
@@ -25,24 +25,7 @@ then=$(cat "$out/commit.txt" 2> /dev/null || echo "$now")
 [ "$now" = "$then" ] || { echo "$out holds results of commit $then, not of $now; give another folder" >&2; exit 1; }
 echo "$now" > "$out/commit.txt"
 export MEASURED_COMMIT=$now
-left=0 failed=0
-step() { # name, the most seconds that it may take, command
-  local status=0 begun=$SECONDS file=$out/$1.part
-  [[ $only = "  " || $only = *" $1 "* ]] || return 0
-  [ ! -e "$out/$1.done" ] || return 0
-  if [ $((most - SECONDS)) -lt "$2" ]; then
-    left=$((left + 1))
-    return 0
-  fi
-  timeout -k 5 "$2" "${@:3}" > "$file" 2>&1 || status=$?
-  echo "$1: $((SECONDS - begun)) s of $2; exit status $status" | tee -a "$out/steps.txt"
-  if [ $status = 0 ]; then
-    mv "$file" "$out/$1.done"
-  else
-    failed=1
-    tail -3 "$file" >&2
-  fi
-}
+. "$here/steps.sh"
 gpu() { step "bench-$1" "$2" "$here/measure_gpu.sh" "$out" "$1"; }
 py() { step "$1" "$2" "$python" "$here/$3" "${@:4}"; }
 printed() { step "$1" "$2" bash -c 'file=$1; shift; "$@" > "$file"' - "$out/$1.md" "$python" "$here/$3" "${@:4}"; }
@@ -77,6 +60,7 @@ gpu pair-sorts 20
 step compare-sorts 60 bash -ec compare_sorts
 py device 110 measure_device.py "$out/device.md" --turns 7
 py sets 150 measure_device_sets.py "$out/sets.md" --turns 5
+py ranks 60 measure_device_ranks.py "$out/ranks.md"
 printed calls 20 measure_calls.py
 printed calls-beside-cccl 30 compare_calls.py
 printed start 150 measure_first_use.py --scratch "$scratch"

@@ -32,6 +32,8 @@ COMMANDS = {
     "sort of 1 KB, lines": "sort a.txt -o c.txt",
     "sort of 1 KB, int32": "sort a.i32 -o c.i32",
     "union of 2 x 1 KB, int32": "union a.i32 b.i32 -o c.i32 -q",
+    "check of 1 KB, int32": "check a.i32",
+    "rank of 2 x 1 KB, int32": "rank a.i32 b.i32 --at 9",
     "--help": "merge --help",
 }
 

@@ -81,7 +81,11 @@ def co_ranks_of_runs(runs: Sequence[Array], ranks: NDArray[np.int64], keys: Arra
     of_nats = np.clip(ranks[:, None] - behind - (ends - nats), 0, nats)
     of_dates = np.clip(ranks - of_nats.sum(axis=1), 0, sum(map(len, dates)))
     cutter = FixedRanks([_Held(f"array {number}", run) for number, run in enumerate(dates)], keys.order)
-    return np.asarray(cutter.cuts(of_dates) // keys.order.item_bytes + of_nats)
+    cuts = np.array(cutter.near(of_dates.tolist())).reshape(of_nats.shape)
+    targets = of_dates * keys.order.item_bytes
+    for number in np.flatnonzero(cuts.sum(axis=1) != targets).tolist():
+        cuts[number] = cutter.exact(int(targets[number]), tuple(cuts[number].tolist()))
+    return np.asarray(cuts // keys.order.item_bytes + of_nats)
 
 
 class _Held:

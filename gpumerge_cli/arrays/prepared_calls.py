@@ -154,7 +154,7 @@ def run_prepared_ranks(
     if prepared is None:
         return None
     sources, flat = _sources(arrays, dtype, device), _sources((items,), dtype, device)
-    if sources is None or flat is None or not prepared.takes(sources[2] * dtype.itemsize, flat[2]):
+    if sources is None or flat is None or not flat[2]:
         return None
     return prepared(sources[0], sources[1], items, through)
 

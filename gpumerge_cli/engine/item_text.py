@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import csv
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-
-import numpy as np
+from math import isinf
+from typing import TYPE_CHECKING
 
 from gpumerge_cli.engine.escapes import bytes_of, escaped_line, escaped_text, printable
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.format import Format
+from gpumerge_cli.order.key_types import DTYPES
 from gpumerge_cli.order.kinds import FieldsOrder, KeyOrder, Order, RecordOrder
 from gpumerge_cli.order.rows import RowOrder
 
+if TYPE_CHECKING:
+    import numpy as np
+
+_FORMATS = dict(zip(DTYPES, "bhiqBHIQefd", strict=True))
+"""The letters of struct for numbers, whose limits it checks behind an "="."""
 _BOOLS = {"false": False, "true": True, "0": False, "1": True}
 _NO_UNIT = "generic time units"
 _UNITS = {
@@ -143,20 +150,22 @@ def _number(text: str, order: KeyOrder) -> bytes:
     """The key that a text states, native. Raises UsageError."""
     if not order.is_number:
         return _value(text, order)
-    dtype = order.dtype
+    is_float = order.kind == "float"
     try:
-        number = float(text) if dtype.kind == "f" else int(text)
-        with np.errstate(over="ignore"):
-            item = np.array([number], dtype)
-    except (ValueError, OverflowError):
-        raise UsageError(f"it is not of type {dtype}", way_out=f"write {_example(order)}") from None
-    if dtype.kind == "f" and np.isinf(item[0]) and "inf" not in text.lower():
-        raise UsageError(f"it is too large for {dtype}", way_out="write inf, or a smaller number")
-    return item.tobytes()
+        number = float(text) if is_float else int(text)
+        if is_float and isinf(number) and "inf" not in text.lower():
+            raise OverflowError
+        return struct.pack(f"={_FORMATS[order.name]}", number)
+    except OverflowError:
+        raise UsageError(f"it is too large for {order.name}", way_out="write inf, or a smaller number") from None
+    except (ValueError, struct.error):
+        raise UsageError(f"it is not of type {order.name}", way_out=f"write {_example(order)}") from None
 
 
 def _value(text: str, order: KeyOrder) -> bytes:
     """A bool, a date or a time span, in any unit in which the dtype has it. Raises UsageError."""
+    import numpy as np
+
     dtype = order.dtype
     try:
         if dtype.kind == "b":
@@ -174,6 +183,8 @@ def _value(text: str, order: KeyOrder) -> bytes:
 def _date(text: str) -> np.datetime64:
     import warnings
 
+    import numpy as np
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of time zones, which NumPy takes into account
         return np.datetime64(text.strip())
@@ -181,6 +192,8 @@ def _date(text: str) -> np.datetime64:
 
 def _span(text: str, order: KeyOrder) -> np.timedelta64:
     """A time span as NumPy writes it, "5 seconds"; a number alone is one of the order's units."""
+    import numpy as np
+
     number, _, unit = text.strip().partition(" ")
     if number.lower() == "nat":
         return np.timedelta64("NaT")
@@ -190,25 +203,27 @@ def _span(text: str, order: KeyOrder) -> np.timedelta64:
 
 
 def _example(order: KeyOrder) -> str:
-    if order.dtype.kind == "f":
+    if order.kind == "float":
         return "a number, as 0.5, 1e-3 or nan"
-    limits = np.iinfo(order.dtype)
-    return f"a whole number from {limits.min} to {limits.max}"
+    bits = 8 * order.width
+    least, behind = (-1 << bits - 1, 1 << bits - 1) if order.kind == "int" else (0, 1 << bits)
+    return f"a whole number from {least} to {behind - 1}"
 
 
 def _record(text: str, parts: Sequence[RecordOrder], size: int) -> bytes:
     """A record with these keys, and zeros elsewhere."""
-    record = np.zeros((1, size), np.uint8)
+    record = bytearray(size)
     for word, part in zip(parse_fields(text, len(parts)), parts, strict=True):
         if part.key is not None:
-            part.put(np.frombuffer(_number(word, part.key), part.key.dtype), record)
+            number = _number(word, part.key)
+            record[part.offset : part.offset + part.width] = number[::-1] if part.swapped else number
             continue
         key = _from_hexadecimal(word) or parse_bytes(word)
         if len(key) > part.width:
             way_out = f"write fewer, or 0x and up to {2 * part.width} hexadecimal digits"
             raise UsageError(f"a key has {part.width} bytes, and {word!r} has {len(key)}", way_out=way_out)
-        record[0, part.offset : part.offset + len(key)] = np.frombuffer(key, np.uint8)
-    return record.tobytes()
+        record[part.offset : part.offset + len(key)] = key
+    return bytes(record)
 
 
 def _from_hexadecimal(word: str) -> bytes:

@@ -12,6 +12,7 @@ from gpumerge_cli.engine.line_warnings import is_number_like
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.base import Source
 from gpumerge_cli.native.comparison import Comparison, is_invalid, key_bounds
+from gpumerge_cli.native.cuts import Cut
 from gpumerge_cli.order.kinds import Order, TextOrder
 from gpumerge_cli.order.rows import RowOrder
 from gpumerge_cli.order.rules import BLANKS, MARK, LineKey, LineOrder
@@ -98,15 +99,15 @@ class LineKeys:
                 return result
         return 0
 
-    def bounds(self, wanted: KeyTexts, sources: Sequence[Source]) -> tuple[list[int], list[int]]:
+    def bounds(self, wanted: KeyTexts, sources: Sequence[Source]) -> tuple[Cut, Cut]:
         """The positions in each source ahead of the lines with these keys, and behind them."""
         ahead = self.ahead(wanted, sources)
         places = zip(sources, ahead, strict=True)
-        return ahead, [_first(source, at, lambda line: self.compare(line, wanted) <= 0) for source, at in places]
+        return ahead, tuple(_first(source, at, lambda line: self.compare(line, wanted) <= 0) for source, at in places)
 
-    def ahead(self, wanted: KeyTexts, sources: Sequence[Source]) -> list[int]:
+    def ahead(self, wanted: KeyTexts, sources: Sequence[Source]) -> Cut:
         """The positions in each source ahead of the lines with these keys."""
-        return [_first(source, 0, lambda line: self.compare(line, wanted) < 0) for source in sources]
+        return tuple(_first(source, 0, lambda line: self.compare(line, wanted) < 0) for source in sources)
 
     def compare_keys(self, a: KeyTexts, b: KeyTexts) -> int:
         """Negative, zero or positive if the keys `a` go before, with or behind `b`, by those that both have."""

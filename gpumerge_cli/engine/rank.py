@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cmp_to_key
 from math import ceil
+from operator import le
 from typing import Any
 
 from gpumerge_cli.dataclass import dataclass, replace
@@ -20,7 +21,7 @@ from gpumerge_cli.engine.ranks import RankCut, Ranks, merge_ranks
 from gpumerge_cli.errors import DisorderError, UsageError
 from gpumerge_cli.formats.part_names import MOST_PARTS
 from gpumerge_cli.native.comparison import key_by
-from gpumerge_cli.native.cuts import Cuts
+from gpumerge_cli.native.cuts import Cut, Cuts
 from gpumerge_cli.plan import FileChunk, Planner
 from gpumerge_cli.units import parse_quantile
 
@@ -205,9 +206,9 @@ class _Search:
             raise UsageError(
                 f"--at {rank}: the merge has {cut.rank} {word}s", way_out=f"ask for a rank from 0 to {cut.rank}"
             )
-        source, item, key = _checked_source(cut.positions.tolist(), inputs), None, None
+        source, item, key = _checked_source(cut.positions, inputs), None, None
         if source is not None:
-            data = inputs.sources[source].item_at(int(cut.positions[source]))
+            data = inputs.sources[source].item_at(cut.positions[source])
             item = format_item(data, inputs.order)
             key = item if self.keys is None else self.keys.format(data)
         return RankAnswer(rank, quantile, item, key, source, *self._row(cut))
@@ -241,7 +242,7 @@ class _Search:
             with_return = self._bounds(self.parsed(replace(item, text=f"{item.text}\\r")))
             if with_return[0] != with_return[1]:
                 ahead, behind = with_return
-        low = self.ranks.counted(ahead, next((cut for cut in known if (cut.positions <= ahead).all()), None))
+        low = self.ranks.counted(ahead, next((cut for cut in known if all(map(le, cut.positions, ahead))), None))
         high = self.ranks.counted(behind, low)
         for positions in (ahead, behind):
             _checked_source(positions, self._inputs)
@@ -254,15 +255,14 @@ class _Search:
             _checked_source([low for low, _ in part.ranges], self._inputs)
         return [self._places.piece(part) for part in parts]
 
-    def _bounds(self, wanted: bytes | KeyTexts) -> tuple[Sequence[int], Sequence[int]]:
+    def _bounds(self, wanted: bytes | KeyTexts) -> tuple[Cut, Cut]:
         if isinstance(wanted, bytes):
             return self._cuts.bounds(wanted)
         assert self.keys is not None
         return self.keys.bounds(wanted, self._inputs.sources)
 
     def _row(self, cut: RankCut) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
-        positions = cut.positions.tolist()
-        return tuple(cut.counts.tolist()), tuple(map(self._places.place, range(len(positions)), positions))
+        return cut.counts, tuple(map(self._places.place, range(len(cut.positions)), cut.positions))
 
 
 def _checked_source(positions: Sequence[int], inputs: Inputs) -> int | None:

@@ -10,11 +10,9 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import add, sub
 from typing import NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from gpumerge_cli.engine.inputs import Inputs
 from gpumerge_cli.engine.parallel import for_each
@@ -25,10 +23,12 @@ from gpumerge_cli.formats.line_source import EndedSource
 from gpumerge_cli.formats.ranges import RangedSource
 from gpumerge_cli.native.calls import Readable
 from gpumerge_cli.native.comparison import key_by
+from gpumerge_cli.native.cuts import Cut
 from gpumerge_cli.order.kinds import Order
 from gpumerge_cli.plan import Chunk, cuts_of
 
-RankArray = NDArray[np.int64]
+Counts = tuple[int, ...]
+"""A number of items for each source."""
 
 _TURNS = 8
 """Times that a cut is searched again, each time between nearer cuts. Sources in order hardly ever need a second one."""
@@ -39,20 +39,22 @@ _BEYOND, _LEAST_BEYOND = 1.05, 1 << 12
 """The first cut beyond a rank lies so many times as far as lines of the length seen so far reach, and so many bytes."""
 _BLOCK = 1 << 16
 """Bytes that are counted at once: they stay in the cache between being read and being counted."""
+_SMALL = 1 << 18
+"""Bytes that Python counts by itself: NumPy counts them faster, but it takes longer to import."""
 _PIECE = 1 << 22
 """Bytes that one thread counts before it takes more. The counts of such pieces are kept."""
 
 
 class RankCut(NamedTuple):
-    """A cut, and the number of items in each source ahead of it. Shapes (sources,), int64."""
+    """A cut, and the number of items in each source ahead of it."""
 
-    positions: RankArray
-    counts: RankArray
+    positions: Cut
+    counts: Counts
 
     @property
     def rank(self) -> int:
         """The number of items ahead of it."""
-        return int(self.counts.sum())
+        return sum(self.counts)
 
 
 class Ranks(Protocol):
@@ -64,10 +66,10 @@ class Ranks(Protocol):
     def cut(self, rank: int) -> RankCut:
         """The cut behind the first `rank` items, or behind all if there are fewer."""
 
-    def from_end(self, count: int) -> RankArray:
+    def from_end(self, count: int) -> Cut:
         """The positions ahead of the last `count` items, or ahead of all if there are fewer."""
 
-    def counted(self, positions: Sequence[int], since: RankCut | None = None) -> RankCut:
+    def counted(self, positions: Cut, since: RankCut | None = None) -> RankCut:
         """The cut at the starts of these items. since: a cut that does not lie behind it."""
 
     def chunk(self, start: int, stop: int | None) -> Chunk:
@@ -79,32 +81,30 @@ class _Cutter(ABC):
 
     def __init__(self, sources: Sequence[Readable], order: Order) -> None:
         self._cuts = cuts_of(sources, order)
-        self._sizes: RankArray = np.array(self._cuts.sizes, np.int64)
-        self._zeros = np.zeros_like(self._sizes)
+        self._sizes: Cut = self._cuts.sizes
+        self._zeros: Cut = (0,) * len(self._sizes)
 
     @abstractmethod
     def cut(self, rank: int) -> RankCut:
         """See Ranks."""
 
     @abstractmethod
-    def from_end(self, count: int) -> RankArray:
+    def from_end(self, count: int) -> Cut:
         """See Ranks."""
 
     def chunk(self, start: int, stop: int | None) -> Chunk:
         low = self._edge(start)
         high = self._sizes if stop is None else self._edge(stop)
-        if high.sum() < low.sum():
+        if sum(high) < sum(low):
             high = low
-        return Chunk(tuple(zip(low.tolist(), high.tolist(), strict=True)), int(low.sum()))
+        return Chunk(tuple(zip(low, high, strict=True)), sum(low))
 
-    def _near(
-        self, targets: RankArray | Sequence[int], low: RankArray | None = None, high: RankArray | None = None
-    ) -> NDArray[np.int64]:
-        """Cuts, a row each. See Cuts.at."""
-        wanted = array("q", np.asarray(targets, np.int64).tobytes())
-        return np.array(self._cuts.at(wanted, low, high)).reshape(-1, len(self._sizes))
+    def _near(self, targets: Sequence[int], low: Cut | None = None, high: Cut | None = None) -> Iterator[Cut]:
+        """A cut near each target. See Cuts.at."""
+        found, number = self._cuts.at(targets, low, high).tolist(), len(self._sizes)
+        return (tuple(found[at : at + number]) for at in range(0, len(found), number))
 
-    def _edge(self, rank: int) -> RankArray:
+    def _edge(self, rank: int) -> Cut:
         return self.cut(rank).positions if rank >= 0 else self.from_end(-rank)
 
 
@@ -119,36 +119,33 @@ class FixedRanks(_Cutter):
         return self._at(self._sizes)
 
     def cut(self, rank: int) -> RankCut:
-        (positions,) = self.cuts(np.array([min(rank, self.all().rank)], np.int64))
-        return self._at(positions)
+        target = min(rank, self.all().rank) * self._item
+        (positions,) = self._near([target])
+        return self._at(self.exact(target, positions))
 
-    def cuts(self, ranks: RankArray) -> NDArray[np.int64]:
-        """The positions behind so many items, ascending; int64, shape (ranks, sources)."""
-        targets = ranks * self._item
-        cuts = self._near(targets)
-        for number in np.flatnonzero(cuts.sum(axis=1) != targets).tolist():
-            cuts[number] = self._nearer(int(targets[number]), cuts[number])
-        return cuts
+    def near(self, ranks: Sequence[int]) -> array[int]:
+        """The positions of a cut near each rank, ascending, cut after cut. For most ranks it is the exact one."""
+        return self._cuts.at([rank * self._item for rank in ranks])
 
-    def _nearer(self, target: int, cut: RankArray) -> RankArray:
-        """The cut of the target, given one at which a search ended."""
+    def exact(self, target: int, cut: Cut) -> Cut:
+        """The cut behind so many bytes, given one at which a search ended."""
         low, high = self._zeros, self._sizes
         for _ in range(_TURNS):
-            found = int(cut.sum())
+            found = sum(cut)
             if found == target:
                 return cut
             low, high = (cut, high) if found < target else (low, cut)
             (cut,) = self._near([target], low, high)
         raise InputError(f"the item of rank {target // self._item} was not found", way_out=_OUT_OF_ORDER)
 
-    def from_end(self, count: int) -> RankArray:
+    def from_end(self, count: int) -> Cut:
         return self.cut(max(0, self.all().rank - count)).positions
 
-    def counted(self, positions: Sequence[int], since: RankCut | None = None) -> RankCut:
-        return self._at(np.array(positions, np.int64))
+    def counted(self, positions: Cut, since: RankCut | None = None) -> RankCut:
+        return self._at(positions)
 
-    def _at(self, positions: RankArray) -> RankCut:
-        return RankCut(positions, positions // self._item)
+    def _at(self, positions: Cut) -> RankCut:
+        return RankCut(positions, tuple(place // self._item for place in positions))
 
 
 class _Bracket:
@@ -158,9 +155,7 @@ class _Bracket:
     counted from the end of the merge, and so negative, if `last` is known first.
     """
 
-    def __init__(
-        self, low: RankArray, high: RankArray, first: RankArray | None, last: RankArray | None, line_bytes: float
-    ) -> None:
+    def __init__(self, low: Cut, high: Cut, first: Counts | None, last: Counts | None, line_bytes: float) -> None:
         self.low, self.high = low, high
         self.first, self.last = first, last
         self.line_bytes = line_bytes
@@ -168,20 +163,20 @@ class _Bracket:
     @property
     def nbytes(self) -> int:
         """Bytes between the cuts."""
-        return int(self.high.sum() - self.low.sum())
+        return sum(self.high) - sum(self.low)
 
     def guess(self, rank: int) -> int:
         """A guess at the bytes of the merge ahead of the rank's cut; if one end is open, a bit beyond."""
-        base = int(self.low.sum())
+        base = sum(self.low)
         if self.first is not None and self.last is not None:
-            first, last = int(self.first.sum()), int(self.last.sum())
+            first, last = sum(self.first), sum(self.last)
             return base + (rank - first) * self.nbytes // (last - first)
-        lines = rank - int(self.first.sum()) if self.first is not None else int(self.counted.sum()) - rank
+        lines = rank - sum(self.first) if self.first is not None else sum(self.counted) - rank
         step = min(self.nbytes, int(lines * self.line_bytes * _BEYOND) + _LEAST_BEYOND)
         return base + (step if self.first is not None else self.nbytes - step)
 
     @property
-    def counted(self) -> RankArray:
+    def counted(self) -> Counts:
         """`last`, if it is known that it was counted."""
         assert self.last is not None
         return self.last
@@ -202,12 +197,12 @@ class LineRanks(_Cutter):
 
     def all(self) -> RankCut:
         last = self._known[-1]
-        if (last.positions < self._sizes).any():
-            self._keep(RankCut(self._sizes, last.counts + self._lines(last.positions, self._sizes)))
+        if last.positions != self._sizes:
+            self._keep(self.counted(self._sizes, last))
         return self._known[-1]
 
     def cut(self, rank: int) -> RankCut:
-        rank = min(rank, int(self._sizes.sum()))  # no more lines than bytes
+        rank = min(rank, sum(self._sizes))  # no more lines than bytes
         low = max((cut for cut in self._known if cut.rank <= rank), key=lambda cut: cut.rank)
         high = min((cut for cut in self._known if cut.rank > rank), key=lambda cut: cut.rank, default=None)
         if high is None:
@@ -218,94 +213,90 @@ class LineRanks(_Cutter):
         self._keep(found)
         return found
 
-    def from_end(self, count: int) -> RankArray:
-        count = min(count, int(self._sizes.sum()))
+    def from_end(self, count: int) -> Cut:
+        count = min(count, sum(self._sizes))
         bracket = _Bracket(self._zeros, self._sizes, None, self._zeros, self._line_bytes)
         return self._found(bracket, -count).positions
 
-    def counted(self, positions: Sequence[int], since: RankCut | None = None) -> RankCut:
-        row, start = np.array(positions, np.int64), since or self._known[0]
-        return RankCut(row, start.counts + self._lines(start.positions, row))
+    def counted(self, positions: Cut, since: RankCut | None = None) -> RankCut:
+        start = since or self._known[0]
+        return RankCut(positions, _sums(start.counts, self._lines(start.positions, positions)))
 
     def _keep(self, cut: RankCut) -> None:
-        self._known = sorted([*self._known, cut], key=lambda one: int(one.positions.sum()))
+        self._known = sorted([*self._known, cut], key=lambda one: sum(one.positions))
 
     def _found(self, at: _Bracket, rank: int) -> RankCut:
         """The cut of the rank, or the nearest end of the bracket if it does not lie in it."""
         while True:
             if not at.nbytes:
                 return RankCut(at.low, at.first if at.first is not None else at.counted)
-            if at.first is not None and rank <= at.first.sum():
+            if at.first is not None and rank <= sum(at.first):
                 return RankCut(at.low, at.first)
-            if at.last is not None and rank >= at.last.sum():
+            if at.last is not None and rank >= sum(at.last):
                 return RankCut(at.high, at.last)
-            if at.first is not None and rank - at.first.sum() <= _FEW:
-                return self._walked(at, rank - int(at.first.sum()))
+            if at.first is not None and rank - sum(at.first) <= _FEW:
+                return self._walked(at, rank - sum(at.first))
             middle = self._middle(at, rank)
             if middle is None:
                 continue
-            low_side = int(middle.sum() - at.low.sum())
+            low_side = sum(middle) - sum(at.low)
             if at.last is None or (at.first is not None and 2 * low_side <= at.nbytes):
                 assert at.first is not None
                 lines = self._lines(at.low, middle)
-                counts = at.first + lines
-                at.line_bytes = max(1.0, low_side / max(1, int(lines.sum())))
+                counts = _sums(at.first, lines)
+                at.line_bytes = max(1.0, low_side / max(1, sum(lines)))
             else:
                 lines = self._lines(middle, at.high)
-                counts = at.last - lines
-                at.line_bytes = max(1.0, (at.nbytes - low_side) / max(1, int(lines.sum())))
-            if counts.sum() <= rank:
+                counts = tuple(map(sub, at.last, lines))
+                at.line_bytes = max(1.0, (at.nbytes - low_side) / max(1, sum(lines)))
+            if sum(counts) <= rank:
                 at.low, at.first = middle, counts
             else:
                 at.high, at.last = middle, counts
 
-    def _middle(self, at: _Bracket, rank: int) -> RankArray | None:
+    def _middle(self, at: _Bracket, rank: int) -> Cut | None:
         """A cut inside the bracket, or its open end; None if it takes another guess."""
         target = at.guess(rank)
         (middle,) = self._near([target], at.low, at.high)
-        inside = bool((middle > at.low).any() and (middle < at.high).any())
-        if inside:
-            return np.asarray(middle)
+        if middle not in (at.low, at.high):
+            return middle
         if at.last is None or at.first is None:
-            reached = (middle == (at.high if at.last is None else at.low)).all()
             at.line_bytes *= 2
-            return np.asarray(middle) if reached else None
+            return middle if middle == (at.high if at.last is None else at.low) else None
         # A line as long as most of the bracket lies there. Its ends are cuts, and lie near those of the bracket.
-        base, behind, steps = int(at.low.sum()), int(at.high.sum()), range(1, at.nbytes.bit_length())
+        base, behind, steps = sum(at.low), sum(at.high), range(1, at.nbytes.bit_length())
         targets = sorted({one for step in steps for one in (base + (at.nbytes >> step), behind - (at.nbytes >> step))})
-        cuts = self._near(targets, at.low, at.high)
-        within = cuts[(cuts > at.low).any(axis=1) & (cuts < at.high).any(axis=1)]
-        if not len(within):
+        within = [cut for cut in self._near(targets, at.low, at.high) if cut not in (at.low, at.high)]
+        if not within:
             raise InputError(f"the line of rank {rank} was not found", way_out=_OUT_OF_ORDER)
-        return np.asarray(within[len(within) // 2])
+        return within[len(within) // 2]
 
     def _walked(self, at: _Bracket, lines: int) -> RankCut:
         """The cut that lies so many lines behind `at.low`, or the end of the bracket: a merge of the next lines."""
         assert at.first is not None
-        positions, counts = at.low.copy(), at.first.copy()
-        heads = [self._head(number, at) for number in np.flatnonzero(at.low < at.high).tolist()]
+        positions, counts = list(at.low), list(at.first)
+        heads = [self._head(number, at) for number in range(len(at.low)) if at.low[number] < at.high[number]]
         heapq.heapify(heads)
         while lines and heads:
             _, number = heads[0]
-            positions[number] = self._sources[number].item_end(int(positions[number]))
+            positions[number] = self._sources[number].item_end(positions[number])
             counts[number] += 1
             lines -= 1
             if positions[number] < at.high[number]:
-                line = self._sources[number].item_at(int(positions[number]))
+                line = self._sources[number].item_at(positions[number])
                 heapq.heapreplace(heads, (self._key(line), number))
             else:
                 heapq.heappop(heads)
-        return RankCut(positions, counts)
+        return RankCut(tuple(positions), tuple(counts))
 
     def _head(self, number: int, at: _Bracket) -> tuple[object, int]:
-        return self._key(self._sources[number].item_at(int(at.low[number]))), number
+        return self._key(self._sources[number].item_at(at.low[number])), number
 
-    def _lines(self, low: RankArray, high: RankArray) -> RankArray:
+    def _lines(self, low: Cut, high: Cut) -> Counts:
         """The number of lines between two cuts, in each source."""
-        counts = np.zeros_like(low)
         pieces = [
             (number, max(at, start), min(at + _PIECE, stop))
-            for number, (start, stop) in enumerate(zip(low.tolist(), high.tolist(), strict=True))
+            for number, (start, stop) in enumerate(zip(low, high, strict=True))
             for at in range(start // _PIECE * _PIECE, stop, _PIECE)
         ]
         found = [0] * len(pieces)
@@ -315,9 +306,10 @@ class LineRanks(_Cutter):
 
         few = sum(stop - start for _, start, stop in pieces) < _PIECE
         for_each(range(len(pieces)), count, 1 if few else min(self._threads, len(pieces)))
+        counts = [0] * len(low)
         for (number, _, _), lines in zip(pieces, found, strict=True):
             counts[number] += lines
-        return counts
+        return tuple(counts)
 
     def _count(self, number: int, start: int, stop: int) -> int:
         """The lines that end in a piece, or a part of one."""
@@ -340,9 +332,19 @@ def merge_ranks(inputs: Inputs, threads: int | None = None) -> Ranks:
 
 def ends_in(source: Source, start: int, stop: int, end: int) -> int:
     """The number of bytes `end` among those of a source from `start` on, up to `stop`."""
-    room, lines = np.empty(min(_BLOCK, stop - start), np.uint8), 0
+    if stop - start <= _SMALL:
+        room = bytearray(stop - start)
+        source.read_into(start, room)
+        return room.count(end)
+    import numpy as np
+
+    block, lines = np.empty(_BLOCK, np.uint8), 0
     for at in range(start, stop, _BLOCK):
-        block = room[: stop - at]
-        source.read_into(at, block)
-        lines += int(np.count_nonzero(block == end))
+        part = block[: stop - at]
+        source.read_into(at, part)
+        lines += int(np.count_nonzero(part == end))
     return lines
+
+
+def _sums(counts: Counts, more: Counts) -> Counts:
+    return tuple(map(add, counts, more))

@@ -204,7 +204,7 @@ def wanted_of_runs(
         stack.callback(sink.file.close)
         do(replace(work, writer=SinkWriter([cast(Sink, sink)], planned=False), advance=None))
         work = replace(work, sources=[run_source(sink.file, run_dtype(inputs.dtype), inputs.order.end)])
-    from gpumerge_cli.engine.ranks import merge_ranks  # which needs NumPy
+    from gpumerge_cli.engine.ranks import merge_ranks
 
     found = merge_ranks(replace(inputs, sources=tuple(work.sources)), job.resources.threads)
     return work, found.chunk(ranks.start, ranks.stop)

@@ -9,6 +9,7 @@ there. Ties always keep input order. Twin of kernels/keys.cuh.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import byteorder
 from typing import TYPE_CHECKING, Any
 
 from gpumerge_cli.dataclass import dataclass, replace
@@ -173,6 +174,8 @@ class KeyOrder(Order):
         return f"{self.name}, descending" if self.descending else self.name
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
+        if self.kind in ("int", "uint"):
+            return str(int.from_bytes(item[: self.width], byteorder, signed=self.kind == "int"))
         import numpy as np
 
         key = self.keys(np.frombuffer(item, np.uint8))[0]

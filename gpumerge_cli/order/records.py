@@ -178,11 +178,11 @@ class RecordOrder(Order):
     def key_of(self, item: bytes) -> bytes:
         if self.key is not None:
             return item
-        key = self._keys_of(item).tobytes()
+        key = self._key_of(item)
         return key.rstrip(b"\0") if self.name else key  # zeros fill a field up
 
     def number(self, item: bytes, *, short: bool = False) -> str | None:
-        return None if self.key is None else self.key.number(self._keys_of(item).tobytes(), short=short)
+        return None if self.key is None else self.key.number(self._key_of(item), short=short)
 
     def by_key(self) -> Sequence[Order]:
         return (self,) if self.name else ()
@@ -190,10 +190,10 @@ class RecordOrder(Order):
     def key_option(self, number: int) -> str:
         return f"--field {self.name}{':r' if self.descending else ''}"
 
-    def _keys_of(self, item: bytes) -> NDArray[Any]:
-        import numpy as np
-
-        return self.keys(np.frombuffer(item, np.uint8))
+    def _key_of(self, item: bytes) -> bytes:
+        """The key of a record: a number has this machine's byte order."""
+        key = item[self.offset : self.offset + self.width]
+        return key[::-1] if self.swapped else key
 
     def quoted(self, part: bytes) -> str:
         return repr(part)[1:]

@@ -17,6 +17,7 @@ constexpr int STATIC_SHARED = 2048;  // of the variables that a kernel has besid
 constexpr int GROUPING_TURNS = 16;  // items of a thread, in groups.cu
 constexpr int GROUPING_BYTES = 128;  // of what the threads of a block of groups.cu share, or more
 constexpr int RANKED_AT_ONCE = 4;  // items that a thread of ranks.cu searches for
+constexpr int RANKING_WINDOW = 24576;  // bytes of a run that a block of ranks.cu holds
 constexpr int SUMMED = 16;  // numbers that a thread of text.cu adds up
 
 // Threads of a block.

@@ -84,6 +84,14 @@ def test_a_sort_of_numbers_needs_no_numpy(folder: Path) -> None:
     assert loaded(folder, "sort a.i32 -o c.i32 --backend cpu", ("numpy", "typer", "dataclasses")) == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["a.i32 b.i32 --at 9 --of 7", "a.bin b.bin --record-size 8 --key-size 4 --of aaaa", "a.txt b.txt --at 9 --of b"],
+)
+def test_ranks_need_no_numpy(folder: Path, words: str) -> None:
+    assert loaded(folder, f"rank {words}", ("numpy", "typer", "dataclasses")) == []
+
+
 def test_what_is_loaded_is_seen(folder: Path) -> None:
     assert loaded(folder, "sort a.txt -o c.txt --backend cpu", ("re", "gpumerge_cli.plan")) == [
         "re",

@@ -62,19 +62,19 @@ def check_ranks(inputs: Inputs, runs: Sequence[Sequence[bytes]], wanted: Sequenc
     total, trim = len(cuts) - 1, len(inputs.order.end)
     starts = [np.cumsum([0, *(len(item) + trim for item in run)]) for run in runs]
 
-    def row(counts: Sequence[int]) -> list[int]:
-        return [int(of_run[count]) for of_run, count in zip(starts, counts, strict=True)]
+    def row(counts: Sequence[int]) -> tuple[int, ...]:
+        return tuple(int(of_run[count]) for of_run, count in zip(starts, counts, strict=True))
 
     ranks = merge_ranks(inputs)
     for rank in wanted:
         cut = ranks.cut(rank)
         expected = cuts[min(rank, total)]
-        assert (cut.counts.tolist(), cut.positions.tolist()) == (expected, row(expected)), rank
-        assert ranks.from_end(rank).tolist() == row(cuts[max(0, total - rank)]), rank
+        assert cut == (row(expected), tuple(expected)), rank
+        assert ranks.from_end(rank) == row(cuts[max(0, total - rank)]), rank
     fresh: Ranks = merge_ranks(inputs)
-    assert fresh.all().counts.tolist() == [len(run) for run in runs]
+    assert fresh.all().counts == tuple(len(run) for run in runs)
     for rank in wanted:  # between cuts that are known already
-        assert fresh.cut(rank).counts.tolist() == cuts[min(rank, total)]
+        assert fresh.cut(rank).counts == tuple(cuts[min(rank, total)])
 
 
 @settings(max_examples=60)
@@ -137,11 +137,12 @@ def test_a_line_much_longer_than_all_others(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize("threads", [1, 3])
 def test_lines_are_counted_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setattr(engine_ranks, "_PIECE", 100)
+    monkeypatch.setattr(engine_ranks, "_SMALL", 20)
     monkeypatch.setattr(engine_ranks, "_BLOCK", 7)
     items = [[b"%d" % n for n in range(10, 99)], [b"%d" % n for n in range(100, 700)], []]
     items[1].sort()
     with open_inputs(write(tmp_path, items, ".txt", b"\n"), Items()) as inputs:
-        assert merge_ranks(inputs, threads).all().counts.tolist() == [89, 600, 0]
+        assert merge_ranks(inputs, threads).all().counts == (89, 600, 0)
         source = inputs.sources[0]
         assert isinstance(source, LineSource)
         assert ends_in(source, 3, 3, 10) == 0
@@ -247,8 +248,8 @@ def check_bounds(inputs: Inputs, runs: Sequence[Sequence[bytes]], items: Sequenc
     for item in items:
         key = item_key(order, item)
         low, high = map(merge_ranks(inputs).counted, Cuts(inputs.sources, order).bounds(item))
-        assert low.counts.tolist() == [bisect.bisect_left(run, key) for run in keys], item
-        assert high.counts.tolist() == [bisect.bisect_right(run, key) for run in keys], item
+        assert low.counts == tuple(bisect.bisect_left(run, key) for run in keys), item
+        assert high.counts == tuple(bisect.bisect_right(run, key) for run in keys), item
 
 
 @settings(max_examples=40)

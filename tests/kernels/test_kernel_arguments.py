@@ -24,6 +24,7 @@ from gpumerge_cli.backends.gpu.merging import Merge
 from gpumerge_cli.backends.gpu.policy import for_columns, resolve
 from gpumerge_cli.backends.gpu.radix import SortByDigits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort
+from gpumerge_cli.backends.gpu.ranking import DeviceRanks
 from gpumerge_cli.backends.gpu.selecting import DeviceSelection
 from gpumerge_cli.backends.gpu.sort_policy import pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import Sort
@@ -96,6 +97,9 @@ def others() -> Iterator[Iterable[Step]]:
         checks.places((0, SOME), Equals.LAST, 0),
     )
     yield Grouping(kernels(KEYS)).steps((0, SOME), 0, 0, room, 0)
+    ranks = DeviceRanks(kernels(KEYS))
+    yield ranks.steps([(0, SOME)] * 2, (0, FEW), True, 0)
+    yield ranks.ordered_steps([(0, SOME)] * 2, (0, FEW), True, 0, 0)
     found = DeviceSelection(_Keys(), kernels(KEYS))
     yield found.sample_step(0, FEW), found.select_step(5, SOME, 3, (0, FEW), 0)
     strings, keys = DeviceStrings(kernels(Order.lines())), _Keys()

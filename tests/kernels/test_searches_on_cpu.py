@@ -15,10 +15,11 @@ from tests.strategies import special_values
 
 @dataclass(frozen=True)
 class Ranks(Variant):
-    """ranks.cu for one order, in blocks of two warps."""
+    """ranks.cu for one order, in blocks of two warps, which hold 256 bytes of a run."""
 
     def source(self) -> tuple[str, str]:
-        return self.of_file("ranks", {"RANKING_THREADS = 256": "RANKING_THREADS = 64"})
+        fewer = {"RANKING_THREADS = 256": "RANKING_THREADS = 64", "RANKING_WINDOW = 24576": "RANKING_WINDOW = 256"}
+        return self.of_file("ranks", fewer)
 
 
 VARIANTS = [
@@ -43,7 +44,7 @@ def case(number: int, order: KeyOrder, run: Any, items: Any, through: bool, rng:
     return Case(
         number, "sort", run.tobytes(), items.tobytes(), (expected + max(ahead, 0)).tobytes(), len(run), len(items),
         tile=int(through), items=ahead, block=int(rng.integers(1, 4)), blocks=int(rng.integers(1, 4)),
-        skews=(int(rng.integers(0, 5)), 0, 0),
+        skews=(int(rng.integers(0, 5)), int(rng.integers(0, 5)), 0),
     )  # fmt: skip
 
 
@@ -53,8 +54,8 @@ def test_ranks(tmp_path_factory: pytest.TempPathFactory, rng: np.random.Generato
     for number, variant in enumerate(VARIANTS):
         order = variant.order
         assert isinstance(order, KeyOrder)
-        for count in (0, 1, 2, 3, 15, 16, 17, 100, 1025):
-            for through in (False, True):
+        for count in (0, 1, 2, 3, 15, 16, 17, 100, 257, 1025):
+            for through in (False, True, False, True):
                 run, items = drawn(order, count, rng), drawn(order, int(rng.integers(1, 1000)), rng)
                 run, ordered = (keys[np.argsort(order.image(keys), kind="stable")] for keys in (run, items))
                 for searched in (items, ordered):

@@ -20,7 +20,7 @@ from gpumerge_cli.backends.gpu.many_runs import may_go_by_digits, merge_of_many,
 from gpumerge_cli.backends.gpu.module import Kernels, gpu_kernels
 from gpumerge_cli.backends.gpu.prepared import PreparedCall, PreparedOperation, PreparedRanks, PreparedSet, prepare
 from gpumerge_cli.backends.gpu.radix import PairAddresses, sort_by_digits
-from gpumerge_cli.backends.gpu.ranking import DeviceRanks, worth_sorting
+from gpumerge_cli.backends.gpu.ranking import DeviceRanks, most_edges, worth_sorting
 from gpumerge_cli.backends.gpu.selecting import DeviceSelection
 from gpumerge_cli.backends.gpu.sort_policy import index_bytes, pair_order, resolve_sort
 from gpumerge_cli.backends.gpu.sorting import sort_of
@@ -182,7 +182,7 @@ class GpuBackend:
 
     def prepared_ranks(self, order: Order) -> PreparedRanks:
         """Searches in arrays of keys, ready to launch."""
-        return PreparedRanks(DeviceRanks(self._kernels(order)))
+        return PreparedRanks(DeviceRanks(self._kernels(order)), order.item_bytes)
 
     def combined(
         self,
@@ -290,13 +290,16 @@ class GpuBackend:
             # A look at the order of the items waits, which a captured stream cannot.
             may_wait = worth_sorting(sum(run.nbytes for run in runs), items.size) and not is_captured(current_stream())
             if may_wait and self.first_disorder(items, order) is not None:
-                wanted = cupy.empty_like(items)
-                places = self.sort_pairs(items, order, cupy.arange(items.size, dtype=cupy.int32), wanted)
-                items, ranks = wanted, cupy.empty_like(ranks)
-            addresses = [(run.data.ptr, run.size) for run in runs]
-            steps = DeviceRanks(self._kernels(order)).steps(
-                addresses, (items.data.ptr, items.size), through, ranks.data.ptr
-            )
+                ordered = cupy.empty_like(items)
+                places = self.sort_pairs(items, order, cupy.arange(items.size, dtype=cupy.int32), ordered)
+                items, ranks = ordered, cupy.empty_like(ranks)
+            addresses, wanted = [(run.data.ptr, run.size) for run in runs], (items.data.ptr, items.size)
+            search = DeviceRanks(self._kernels(order))
+            if may_wait:
+                edges = cupy.empty(most_edges(items.size), cupy.int64)
+                steps = search.ordered_steps(addresses, wanted, through, ranks.data.ptr, edges.data.ptr)
+            else:
+                steps = search.steps(addresses, wanted, through, ranks.data.ptr)
             queue(steps, current_stream())
             if places is not None:
                 out.reshape(-1)[places] = ranks

@@ -24,10 +24,10 @@ from gpumerge_cli.backends.gpu.module import gpu_kernels
 from gpumerge_cli.backends.gpu.policy import for_columns, resolve
 from gpumerge_cli.backends.gpu.radix import sort_by_digits
 from gpumerge_cli.backends.gpu.rank_sort import RankSort, most_by_rank
-from gpumerge_cli.backends.gpu.ranking import DeviceRanks, worth_sorting
+from gpumerge_cli.backends.gpu.ranking import DeviceRanks, most_edges, worth_sorting
 from gpumerge_cli.backends.gpu.recording import Recording
 from gpumerge_cli.backends.gpu.sort_policy import pair_order
-from gpumerge_cli.backends.gpu.streams import check_stream, current_stream, scratch
+from gpumerge_cli.backends.gpu.streams import check_stream, current_stream, is_captured, scratch
 from gpumerge_cli.backends.gpu.walks import Walk, cut_to
 from gpumerge_cli.backends.limits import MAX_GRID, DeviceLimits
 from gpumerge_cli.dataclass import replace
@@ -180,23 +180,29 @@ class PreparedSet:
 class PreparedRanks:
     """A search for items in sorted arrays that is ready to launch, on the current device and its current stream."""
 
-    __slots__ = ("_ranks",)
+    __slots__ = ("_answers", "_ranks", "_width")
 
-    def __init__(self, ranks: DeviceRanks) -> None:
-        self._ranks = ranks
-
-    @staticmethod
-    def takes(nbytes: int, items: int) -> bool:
-        """Whether it searches for so many items, at least one, in arrays of so many bytes: not where a sort pays."""
-        return items > 0 and not worth_sorting(nbytes, items)
+    def __init__(self, ranks: DeviceRanks, width: int) -> None:
+        self._ranks, self._width = ranks, width
+        self._answers = PinnedAnswers("rank_of")
 
     def __call__(self, addresses: list[int], counts: list[int], items: Any, through: bool) -> Any:
-        """The ranks of items, int64 of their shape. items: contiguous, at least one. Errors: see PreparedCall."""
+        """The ranks of items, int64 of their shape; None for items out of order whose sort pays.
+
+        Errors: see PreparedCall.
+
+        items: contiguous, at least one. Waits for many items.
+        """
         try:
-            out = cupy.empty(items.shape, cupy.int64)
-            runs = list(zip(addresses, counts, strict=True))
-            queue(self._ranks.steps(runs, (items.data.ptr, items.size), through, out.data.ptr), current_stream())
-            return out
+            out, stream = cupy.empty(items.shape, cupy.int64), current_stream()
+            runs, wanted = list(zip(addresses, counts, strict=True)), (items.data.ptr, items.size)
+            if not worth_sorting(sum(counts) * self._width, items.size) or is_captured(stream):
+                queue(self._ranks.steps(runs, wanted, through, out.data.ptr), stream)
+                return out
+            edges = cupy.empty(most_edges(items.size), cupy.int64)
+            steps = self._ranks.ordered_steps
+            disorder = self._answers.answer_of(steps, runs, wanted, through, out.data.ptr, edges.data.ptr)
+            return None if disorder else out
         except CUPY_ERRORS as error:
             check_stream()
             raise device_error(error) from error
