@@ -88,7 +88,9 @@ private:
     template <bool BEHIND>
     void take_plain(const Key& key, Text* parts) const
     {
-        const long long skipped = key.start_field, taken = key.end_field - key.start_field, width = separator_ >= 0;
+        // 64 bytes hold no more fields, and the loops have no other end.
+        const long long skipped = std::min(key.start_field, 65ll), taken = std::min(key.end_field - key.start_field, 65ll);
+        const long long width = separator_ >= 0;
         const bool to_end = key.end_field < 0;
         for (int at = 0; at < count_; ++at) {
             const Text line = texts_[at];
