@@ -51,7 +51,7 @@ class Costs:
     See `predict` for how they go together. The constants of sorting are never measured anew.
     """
 
-    # The H200's machine, 16 cores, ext4: data/results/h200/workers.md.
+    # A machine with an H200, 16 cores, ext4; that result is no longer kept.
     cpu_start_up: float = 0.15
     """Seconds from the start of the process to the first byte, on the CPU."""
     cpu_keys: float = 3.5e9

@@ -271,7 +271,7 @@ def test_the_manuals_gpu_figures_are_the_results() -> None:
     shown = re.findall(r"[\d.]+ ms", text.split("## Merges in the memory of a CPU")[0])
     assert len(shown) > 30
     medians, shares = set(), set()
-    for result in (RESULTS / "h200").glob("*.json"):
+    for result in (RESULTS / "h100").glob("*.json"):
         report = json.loads(result.read_text())
         for row in report.get("rows", []):
             assert row["right"], result
@@ -279,7 +279,7 @@ def test_the_manuals_gpu_figures_are_the_results() -> None:
                 median = f"{row['median'] * 1000:{digits}} ms"
                 medians.add(median)
                 shares.add((median, f"{row.get('share_of_copy', 0):.2f}"))
-    for cells in _rows((RESULTS / "h200" / "device.md").read_text())[2:]:
+    for cells in _rows((RESULTS / "h100" / "device.md").read_text())[2:]:
         assert cells[7] == "right", cells
         for milliseconds, share in (cells[1], cells[3]), (cells[4], cells[5]):
             if milliseconds:
@@ -296,13 +296,13 @@ def test_figures_of_narrow_keys_are_the_results() -> None:
     """Those of calls and those of gpumerge bench, which has as many items of all types."""
     import json
 
-    rows = {cells[0]: cells for cells in _rows((RESULTS / "h200" / "device.md").read_text())}
+    rows = {cells[0]: cells for cells in _rows((RESULTS / "h100" / "device.md").read_text())}
     of_calls = [rows[f"merge {name} uniform"] for name in ("int16 2^28", "uint8 2^29")]
     merges, copies = ([f"{float(cells[at]):.3f}" for cells in of_calls] for at in (1, 2))
     text = " ".join((ROOT / "kernels" / "README.md").read_text().split())
     assert f"random keys now take {merges[0]} and {merges[1]} ms" in text
     assert f"The copies take {copies[0]} and {copies[1]} there" in text
-    report = json.loads((RESULTS / "h200" / "bench-dtypes.json").read_text())
+    report = json.loads((RESULTS / "h100" / "bench-dtypes.json").read_text())
     found = {row["items"]: row for row in report["rows"] if row["name"] == "path"}
     assert {found[name]["size"] for name in ("int16", "uint8")} == {1 << 28}
     text = " ".join((MANUAL / "speed.md").read_text().split())

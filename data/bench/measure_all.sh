@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # Makes most results of a GPU in FOLDER, at one commit: those that the README, data/manual/speed.md and the figures show of one
-# GPU. In data/results/h200 it does not make cluster.md, costs.json, memory.md, merges.md and
-# compare-*-uncoarsened.*, nor what shows that kernels are right: *check.txt, tests-device.txt and fuzz-device.txt. The README
-# there says what makes these.
+# GPU. In data/results/h100 it does not make tables.md. The README there says what makes it.
 # usage: data/bench/measure_all.sh FOLDER SCRATCH [SECONDS [STEP...]]
 # A call ends within SECONDS, 520 by default. It goes on where the last call on the same FOLDER ended, and begins no step that
 # may not end in time. Exits with 0 if all steps are done, with 3 if another call is needed, and with 1 if a step has failed.
-# Each step is stopped at the seconds that stand beside it: all steps of arrays take at most 1670 s, all of files 900 s. These
-# limits are estimates for an H200 with 16 cores. FOLDER/steps.txt says what the steps took, STEP.done what they printed.
+# Each step is stopped at the seconds that stand beside it: all steps of arrays take at most 2000 s, all of files 900 s. These
+# limits are estimates for an H100 with 16 cores. FOLDER/steps.txt says what the steps took, STEP.done what they printed.
 # STEP: does only these. Needs 60 GB of host memory, 20 GB on the device, nvcc, CCCL and ncu, and 40 GB in SCRATCH. PYTHON
 # names another python3, NCU another ncu, MEASURED_COMMIT the commit where there is no repository.
 set -euo pipefail
@@ -61,6 +59,9 @@ step compare-sorts 60 bash -ec compare_sorts
 py device 110 measure_device.py "$out/device.md" --turns 7
 py sets 150 measure_device_sets.py "$out/sets.md" --turns 5
 py ranks 60 measure_device_ranks.py "$out/ranks.md"
+py answers 150 measure_answers.py "$out/answers.md"
+py many-runs 120 measure_many_runs.py "$out/many-runs.md" --turns 3
+py columns 60 measure_columns.py "$out/columns.md"
 printed calls 20 measure_calls.py
 printed calls-beside-cccl 30 compare_calls.py
 printed start 150 measure_first_use.py --scratch "$scratch"

@@ -14,7 +14,7 @@ import pytest
 
 from gpumerge_cli.cli.app import invoke
 
-RESULTS = Path(__file__).parents[2] / "data" / "results" / "h200"
+RESULTS = Path(__file__).parents[2] / "data" / "results" / "h100"
 HOSTILE = "<b onclick='x'>&\"a\n.i32"
 
 

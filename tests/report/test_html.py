@@ -22,7 +22,7 @@ from gpumerge_cli.results.compared import BenchReport, CompareReport, Report
 from gpumerge_cli.results.run import InputFile, MergeReport
 from tests.report.test_renderers import COMPARE, MERGE
 
-RESULTS = Path(__file__).parents[2] / "data" / "results" / "h200"
+RESULTS = Path(__file__).parents[2] / "data" / "results" / "h100"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 HOSTILE = (
     "<script>alert(1)</script>.i32",
