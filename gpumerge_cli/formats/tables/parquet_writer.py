@@ -30,6 +30,7 @@ from gpumerge_cli.formats.tables.parquet_facts import (
 )  # fmt: skip
 from gpumerge_cli.formats.tables.parquet_footer import composed, split
 from gpumerge_cli.formats.tables.parquet_groups import facts_of
+from gpumerge_cli.formats.tables.parquet_limits import check_values
 from gpumerge_cli.formats.tables.parquet_statistics import with_statistics
 from gpumerge_cli.formats.tables.parquet_table import ParquetTable
 from gpumerge_cli.formats.tables.settings import TableSettings
@@ -76,8 +77,9 @@ class ParquetWriter(CopyingWriter):
         self._groups: list[tuple[int, GroupFacts]] = []
 
     def encoded(self, rows: pa.Table) -> RowGroup:
-        """See TableWriter. Raises InputError for a dictionary whose indices cannot count its values."""
+        """See TableWriter. Raises InputError for a dictionary whose indices cannot count its values, and OutputError."""
         check_index_types(rows, self._schema)
+        check_values(rows, int96=bool(self._options.get("use_deprecated_int96_timestamps")))
         rows = rows_without_unused(rows_without_views(rows))
         pairs = [pair for pair in zip(rows.schema, self._schema, strict=True) if pair[0].type != pair[1].type]
         dictionaries = {own.name: rows.column(own.name) for own, _ in pairs if pa.types.is_dictionary(own.type)}

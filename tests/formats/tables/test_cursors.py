@@ -120,7 +120,7 @@ def test_no_room_ahead(tmp_path: Path) -> None:
 
 def through_parquet(table: pa.Table) -> pa.Table:
     """The rows as a file gives them back. Of date64 beyond date32 pyarrow writes other values."""
-    if pa.date64() not in table.schema.types:
+    if "date64" not in str(table.schema):
         return table
     with io.BytesIO() as file:
         pq.write_table(table, file)
