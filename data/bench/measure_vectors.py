@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times merges of arrays by one core, at each level of the CPU's library, beside std::merge and a copy. Writes Markdown.
+"""Times merges of arrays by one core, at each level of the CPU's library, beside std::merge. Writes Markdown.
 
 usage: python data/bench/measure_vectors.py OUT.md [--bits 22] [--turns 7]
 
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,15 +64,11 @@ def of_this_level(bits: int, turns: int) -> list[float]:
         given = runs(dtype, bits)
         out = np.empty(2 << bits, dtype)
         if not width:
-            found.append(
-                best(lambda given=given, out=out: gpumerge_cli.merge(*given, out=out, threads=1), out.nbytes, turns)
-            )
+            found.append(best(partial(gpumerge_cli.merge, *given, out=out, threads=1), out.nbytes, turns))
             assert np.array_equal(out, np.sort(np.concatenate(given), kind="stable"))
             continue
         values = [np.arange(1 << bits, dtype=f"u{width}") + np.uint64(at << bits).astype(f"u{width}") for at in (0, 1)]
-        merged = lambda given=given, values=values, out=out: gpumerge_cli.merge(  # noqa: E731
-            *given, values=values, out=out, threads=1
-        )
+        merged = partial(gpumerge_cli.merge, *given, values=values, out=out, threads=1)
         moved = merged()[1]
         found.append(best(merged, out.nbytes + moved.nbytes, turns))
         places = np.argsort(np.concatenate(given), kind="stable")

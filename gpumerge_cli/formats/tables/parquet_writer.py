@@ -77,7 +77,7 @@ class ParquetWriter(CopyingWriter):
         self._groups: list[tuple[int, GroupFacts]] = []
 
     def encoded(self, rows: pa.Table) -> RowGroup:
-        """See TableWriter. Raises InputError for a dictionary whose indices cannot count its values, and OutputError."""
+        """See TableWriter. Raises InputError and OutputError for values that the types of the file do not hold."""
         check_index_types(rows, self._schema)
         check_values(rows, int96=bool(self._options.get("use_deprecated_int96_timestamps")))
         rows = rows_without_unused(rows_without_views(rows))
