@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes most results of a GPU in FOLDER, at one commit: those that the README, data/manual/speed.md and the figures show of one
-# GPU. In data/results/h100 it does not make tables.md. The README there says what makes it.
+# GPU. In data/results/h100 it does not make memory-merges.md and tables.md. The README there says what makes them.
 # usage: data/bench/measure_all.sh FOLDER SCRATCH [SECONDS [STEP...]]
 # A call ends within SECONDS, 520 by default. It goes on where the last call on the same FOLDER ended, and begins no step that
 # may not end in time. Exits with 0 if all steps are done, with 3 if another call is needed, and with 1 if a step has failed.
