@@ -315,9 +315,8 @@ def test_the_manuals_figures_of_files_are_the_results() -> None:
     import json
 
     shown = re.findall(r"([\d.]+) s \(([\d.]+)\)", (MANUAL / "speed.md").read_text())
-    assert len(shown) > 30
-    results = [json.loads((RESULTS / "xeon" / name).read_text()) for name in ("files.json", "sorts.json")]
-    rows = [row for result in results for row in result["measured"]]
+    assert len(shown) >= 30
+    rows = json.loads((RESULTS / "epyc" / "files.json").read_text())["measured"]
     measured = {(f"{row['wall']:.2f}", f"{row['fastest']:.2f}") for row in rows}
     assert [pair for pair in shown if pair not in measured] == []
 

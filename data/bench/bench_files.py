@@ -1,6 +1,6 @@
 """Time whole commands on files on the CPU, in turns with other programs: merges, sorts and start-up.
 
-python data/bench/bench_files.py FOLDER [--out data/results/xeon/files] [--repeat 5] [--scale 1.0] [--only REGEX]
+python data/bench/bench_files.py FOLDER [--out data/results/epyc/files] [--repeat 5] [--scale 1.0] [--only REGEX]
 
 Writes OUT.md and OUT.json: medians and minima of wall and CPU seconds (user and system of all threads), and each over
 the row that a case is compared with. Wants a machine that does nothing else; FOLDER needs 17 GB on the disk to measure.

@@ -1,6 +1,6 @@
 """Time three ways in which threads write one new file: pwrite, pwrite after fallocate, and through a mapping.
 
-python data/bench/bench_writing.py FOLDER [--size 4] [--threads 1,2,4,8,16] [--out data/results/xeon/writing.md]
+python data/bench/bench_writing.py FOLDER [--size 4] [--threads 1,2,4,8,16] [--out data/results/epyc/writing.md]
 
 FOLDER gets a file of --size GB at a time, which is removed again; it should fit into memory. Prints GB/s, the medians
 of runs in turns. Nothing is forced to storage.

@@ -423,8 +423,8 @@ def test_version() -> None:
         (["bench", "--render", "no/such.json"], ["no/such.json", "no such file"]),
         (["bench", "--render", "README.md"], ["README.md", "not the results of gpumerge bench"]),
         (
-            ["bench", "--render", "data/results/epyc/compare-i32-1threads.json"],
-            ["compare-i32-1threads.json", "its kind is not bench"],
+            ["bench", "--render", "data/results/h100/compare-sorts.json"],
+            ["compare-sorts.json", "its kind is not bench"],
         ),
         (["bench", "--render", "a.json", "--sizes", "9"], ["--sizes is for measuring", "--render"]),
         (["bench", "--render", "a.json", "--quick"], ["--quick is for measuring"]),
