@@ -71,7 +71,8 @@ def assumptions(seed: int, commit: str) -> list[str]:
         ("sort, a machine", f"{machine.sort / 1e9:.2f} GB/s",
          f"measured: 1 GB of 100-byte records in 1.71 s of CPU on an Intel Xeon, {cores}"),
         ("merge, a machine", f"{machine.merge / 1e9:.2f} GB/s",
-         f"measured: 512 files of 1 GB in all in 2.05 s of CPU on the Xeon (../epyc/files.md has 2.02 s), {cores}; more were not measured"),
+         "measured: 512 files of 1 GB in all in 2.05 s of CPU on the Xeon (../epyc/files.md has 2.02 s), "
+         f"{cores}; more were not measured"),
         ("run; piece", f"{one.run / 1e9:.0f} GB; {one.piece / 1e9:.0f} GB",
          "chosen: a sort takes 2.0 to 2.5 times its data (../h100/file-sorts.md), and a machine of 128 GB holds three"),
         ("tasks of a machine", f"{machine.slots}", "chosen: one reads, one works, one writes"),
