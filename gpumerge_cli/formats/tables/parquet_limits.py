@@ -50,17 +50,18 @@ def _changes(type: pa.DataType, *, int96: bool) -> bool:
 
 
 def _leaves(arrays: list[Any]) -> Iterator[Any]:
-    """The arrays inside arrays that have none inside them. What is below a null is left out."""
+    """The arrays inside arrays that have none inside them, without values below a null, and those that no row has."""
     for array in arrays:
         type = array.type
         if isinstance(type, pa.BaseExtensionType):
             yield from _leaves([array.storage])
         elif pa.types.is_dictionary(type):
-            yield from _leaves([array.dictionary])
+            yield from _leaves([array.dictionary.take(array.indices.unique().drop_null())])
         elif pa.types.is_struct(type):
             yield from _leaves(array.flatten())
         elif pa.types.is_map(type):
-            yield from _leaves([array.keys, array.items])
+            shown = array.filter(array.is_valid())
+            yield from _leaves([shown.keys, shown.items])
         elif pa.types.is_nested(type):
             yield from _leaves([array.flatten()])
         else:

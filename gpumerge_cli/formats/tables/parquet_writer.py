@@ -83,7 +83,11 @@ class ParquetWriter(CopyingWriter):
         rows = rows_without_unused(rows_without_views(rows))
         pairs = [pair for pair in zip(rows.schema, self._schema, strict=True) if pair[0].type != pair[1].type]
         dictionaries = {own.name: rows.column(own.name) for own, _ in pairs if pa.types.is_dictionary(own.type)}
-        (group,) = split(self._file(rows, dictionaries))[1]
+        try:
+            (group,) = split(self._file(rows, dictionaries))[1]
+        except pa.ArrowInvalid as error:  # as of a value below a null
+            what = f"Parquet cannot hold these rows: {error}".splitlines()[0]
+            raise OutputError(what, way_out="write Arrow (.arrow)") from None
         return with_statistics(group, dictionaries) if dictionaries else group
 
     def appended(self, group: RowGroup, start: int) -> Any:

@@ -57,3 +57,22 @@ def test_what_does_not_fit_is_refused(
         assert "a value of the column v does not fit Parquet, which stores" in said
         assert said.count("\n") == 1
         assert not out.exists()
+
+
+def test_values_that_no_row_has_are_not_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    far = pa.array([0, 2**62], pa.int64()).view(pa.timestamp("s"))
+    unused = pa.DictionaryArray.from_arrays(pa.array([0, 0, None], pa.int8()), far)
+    offsets, hidden = pa.array([0, 1, 2], pa.int32()), pa.array([False, True])
+    lists = pa.ListArray.from_arrays(offsets, far, mask=hidden)
+    maps = pa.MapArray.from_arrays(offsets, pa.array(["a", "b"]), far, mask=hidden)
+    below = pa.StructArray.from_arrays([far], ["inner"], mask=hidden)
+    for column, status in ((unused, 0), (lists, 0), (maps, 0), (below, 2)):
+        name, out = str(tmp_path / "a.arrow"), tmp_path / "out.parquet"
+        feather.write_feather(pa.table({"k": range(len(column)), "v": column}), name)
+        out.unlink(missing_ok=True)
+        assert invoke(["merge", "-q", "--field", "k", name, "-o", str(out)]) == status, capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert ("write Arrow (.arrow)" in said) == (status == 2)
+        assert said.count("\n") == (status == 2)
+        if status == 0:
+            assert pq.read_table(out).column("v").to_pylist() == pa.chunked_array([column]).to_pylist()
