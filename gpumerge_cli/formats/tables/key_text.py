@@ -18,6 +18,7 @@ def shown_value(column: KeyColumn, value: bytes | None) -> bytes:
     """The text of a value: bytes as they are, "null" for a null, others as Arrow writes them.
 
     Durations are numbers of their unit. So are dates and times that Arrow would not read again, as of the year 10000.
+    A damaged file may hold a decimal of more digits than its type has.
     """
     if value is None:
         return NULL
@@ -79,7 +80,10 @@ def _text(array: Any) -> str:
 
 
 def _number(array: Any) -> str:
-    """A date, time or duration as a number of its unit."""
+    """A date, time or duration as a number of its unit, a decimal of too many digits by its power of ten."""
+    if pa.types.is_decimal(array.type):
+        digits = int.from_bytes(array.buffers()[1][: array.type.byte_width], "little", signed=True)
+        return f"{digits}E{-array.type.scale}"
     return str(array.view(pa.int64() if array.type.bit_width > 32 else pa.int32())[0])
 
 

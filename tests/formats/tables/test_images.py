@@ -13,6 +13,7 @@ import pytest
 from gpumerge_cli.errors import UsageError
 from gpumerge_cli.formats.tables.column_paths import values_type
 from gpumerge_cli.formats.tables.images import (
+    ascending_images,
     fixed_images,
     fixed_of_value,
     line_images,
@@ -241,3 +242,10 @@ def test_a_kind_reads_the_text_itself() -> None:
     texts = line_images(key, pa.array(["1k", None, "\1"])).to_pylist()
     assert texts == [b"1k", b"", b"\2\4"]
     assert [value_of_line(text, key) for text in texts] == [b"1k", b"", b"\1"]
+
+
+def test_a_decimal_of_too_many_digits_is_shown() -> None:
+    """As a damaged file may hold it."""
+    type = pa.decimal128(4, 2)
+    value = pa.Array.from_buffers(type, 1, [None, pa.py_buffer((-123456789).to_bytes(16, "little", signed=True))])
+    assert shown_value(column_of(type), ascending_images(type, value).tobytes()) == b"-123456789E-2"
