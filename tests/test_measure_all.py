@@ -67,6 +67,13 @@ def test_the_results_that_it_does_not_make_are_those_that_it_names() -> None:
     assert set(re.findall(r"results/h100/([\w-]+\.\w+)", shown)) <= made | {"README.md"}
 
 
+@pytest.mark.parametrize("script", ["measure_all.sh", "measure_cpu.sh"])
+def test_each_step_runs_a_script_that_is_there(script: str) -> None:
+    named = re.findall(r"^(?:py|printed) \S+ \d+ (\S+)", (BENCH / script).read_text(), re.MULTILINE)
+    assert len(named) > 10
+    assert [name for name in named if not (BENCH / name).is_file()] == []
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs bash and coreutils; run it on Linux")
 def test_calls_go_on_where_the_last_one_ended(tmp_path: Path) -> None:
     calls = 0

@@ -9,24 +9,8 @@
 # STEP: does only these. Needs 60 GB of host memory, 20 GB on the device, nvcc, CCCL and ncu, and 40 GB in SCRATCH. PYTHON
 # names another python3, NCU another ncu, MEASURED_COMMIT the commit where there is no repository.
 set -euo pipefail
-out=$(mkdir -p "$1" && cd "$1" && pwd)
-scratch=$(mkdir -p "$2" && cd "$2" && pwd)
-most=${3:-520}
-only=" ${*:4} "
-python=${PYTHON:-python3}
-here=$(cd "$(dirname "$0")" && pwd)
-PYTHONPATH=$(cd "$here/../.." && pwd)
-export PYTHONPATH
-cd "$here/../.."
-now=$("$python" "$here/measured_on.py" --commit)
-then=$(cat "$out/commit.txt" 2> /dev/null || echo "$now")
-[ "$now" = "$then" ] || { echo "$out holds results of commit $then, not of $now; give another folder" >&2; exit 1; }
-echo "$now" > "$out/commit.txt"
-export MEASURED_COMMIT=$now
-. "$here/steps.sh"
+. "$(dirname "$0")/steps.sh" 520 "$@"
 gpu() { step "bench-$1" "$2" "$here/measure_gpu.sh" "$out" "$1"; }
-py() { step "$1" "$2" "$python" "$here/$3" "${@:4}"; }
-printed() { step "$1" "$2" bash -c 'file=$1; shift; "$@" > "$file"' - "$out/$1.md" "$python" "$here/$3" "${@:4}"; }
 profile() {
   local metrics
   metrics=$("$python" "$here/profile_kernels.py" --metrics)
@@ -71,5 +55,4 @@ py text-merges 300 measure_text.py "$scratch" "$out/text-merges.md" --gigabytes 
 py file-sorts 240 measure_sorts.py "$scratch" "$out/file-sorts.md" --backends gpu,cpu --only big,lines,records
 py files 120 measure_files.py "$scratch" "$out/files.md" --repeat 2 --backend gpu --only '2 x 8 GB'
 py parts 60 measure_parts.py "$scratch" "$out/parts.md" --gigabytes 8 --repeat 2
-[ $failed = 0 ] || exit 1
-[ $left = 0 ] || { echo "$left steps are left; call it again"; exit 3; }
+end

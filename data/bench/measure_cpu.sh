@@ -8,24 +8,8 @@
 # DuckDB, polars, DataFusion and pyarrow. Rows of those that are missing are left out. PYTHON names another python3, and
 # MEASURED_COMMIT the commit where there is no repository.
 set -euo pipefail
-out=$(mkdir -p "$1" && cd "$1" && pwd)
-scratch=$(mkdir -p "$2" && cd "$2" && pwd)
-most=${3:-36000}
-only=" ${*:4} "
-python=${PYTHON:-python3}
-here=$(cd "$(dirname "$0")" && pwd)
-PYTHONPATH=$(cd "$here/../.." && pwd)
-export PYTHONPATH
+. "$(dirname "$0")/steps.sh" 36000 "$@"
 unset PYTHONDONTWRITEBYTECODE
-cd "$here/../.."
-now=$("$python" "$here/measured_on.py" --commit)
-then=$(cat "$out/commit.txt" 2> /dev/null || echo "$now")
-[ "$now" = "$then" ] || { echo "$out holds results of commit $then, not of $now; give another folder" >&2; exit 1; }
-echo "$now" > "$out/commit.txt"
-export MEASURED_COMMIT=$now
-. "$here/steps.sh"
-py() { step "$1" "$2" "$python" "$here/$3" "${@:4}"; }
-printed() { step "$1" "$2" bash -c 'file=$1; shift; "$@" > "$file"' - "$out/$1.md" "$python" "$here/$3" "${@:4}"; }
 "$python" -m compileall -q gpumerge_cli
 printed starts 120 start_up.py --turns 20
 py memory-merges 300 measure_vectors.py "$out/memory-merges.md"
@@ -46,5 +30,4 @@ printed frames 300 measure_frames.py --turns 7
 printed schema 300 measure_schema.py --turns 3 --folder "$scratch"
 printed source 300 measure_source.py --turns 3 --folder "$scratch"
 py blocks 600 measure_blocks.py "$out/blocks.md" --turns 3 --folder "$scratch"
-[ $failed = 0 ] || exit 1
-[ $left = 0 ] || { echo "$left steps are left; call it again"; exit 3; }
+end

@@ -72,6 +72,7 @@ def of_this_level(bits: int, turns: int) -> list[float]:
         moved = merged()[1]
         found.append(best(merged, out.nbytes + moved.nbytes, turns))
         places = np.argsort(np.concatenate(given), kind="stable")
+        assert np.array_equal(out, np.concatenate(given)[places])
         assert np.array_equal(moved, np.concatenate(values)[places])
     return found
 
@@ -102,6 +103,7 @@ def by_standard(bits: int, turns: int) -> Iterator[str]:
         addresses = [ctypes.c_void_p(each.ctypes.data) for each in (a, b, out)]
         work = lambda call=call, given=addresses: call(*given[:2], ctypes.c_long(1 << bits), given[2])  # noqa: E731
         yield f"{best(work, out.nbytes, turns):.1f}"
+        assert np.array_equal(out, np.sort(np.concatenate([a, b]), kind="stable"))
 
 
 def main() -> None:

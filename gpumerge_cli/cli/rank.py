@@ -89,10 +89,11 @@ def _items_of_file(name: str, inputs: Sequence[str]) -> tuple[StatedItem, ...]:
 def _check_name(output: str, *, as_json: bool) -> None:
     """Raise UsageError for the name of an output whose suffix does not fit answers."""
     from gpumerge_cli.formats.compressed import compression_of, suffix_of
-    from gpumerge_cli.formats.kinds.lookup import is_binary, means_table
+    from gpumerge_cli.formats.kinds.lookup import format_of_suffix, means_table
 
     suffix = suffix_of(output)
-    if is_binary(suffix) or means_table(suffix) or suffix == ".jsonl":
+    named = format_of_suffix(suffix)
+    if means_table(suffix) or (named is not None and named.name != "text"):
         what = "a JSON object" if as_json else "tables of text"
         raise UsageError(f"-o {output}: answers are {what}, not {suffix}", way_out="name it .json, .txt or the like")
     if packed := compression_of(output):

@@ -67,15 +67,14 @@ inline ptrdiff_t same_bytes(const unsigned char* a, const unsigned char* b, ptrd
     return std::min(at, most);
 }
 
-// Calls visit(start, stop) for each line that ends in the bytes [first, last). The first line starts at `start`. A line stops
-// behind its terminator.
+// Calls visit(start, stop) for each line that ends in a text. A line stops behind its terminator.
 template <typename Visit>
-inline void each_line(
-    const unsigned char* text, int64_t first, int64_t last, unsigned char terminator, int64_t start, Visit visit)
+inline void each_line(const unsigned char* text, int64_t nbytes, unsigned char terminator, Visit visit)
 {
-    for (int64_t at = first; at < last; at += 64) {
+    int64_t start = 0;
+    for (int64_t at = 0; at < nbytes; at += 64) {
         uint64_t marks = matches_at(text + at, terminator);
-        if (last - at < 64) marks &= (uint64_t{1} << (last - at)) - 1;
+        if (nbytes - at < 64) marks &= (uint64_t{1} << (nbytes - at)) - 1;
         for (; marks != 0; marks &= marks - 1) {
             const int64_t stop = at + __builtin_ctzll(marks) + 1;
             visit(start, stop);

@@ -76,7 +76,7 @@ Passed pass_lines(const LineOrder& order, Text ahead, Place begin, Place stop, u
     const Words first(order, ahead);
     Word high = first.words[0], low = first.words[1];
     bool exact = first.exact;
-    each_line(begin, 0, stop - begin, terminator, 0, [&](int64_t from, int64_t to) {
+    each_line(begin, stop - begin, terminator, [&](int64_t from, int64_t to) {
         const Text line = text_of(Text{begin + from, begin + to - 1});
         const Words words(order, line);
         if (words.fault) [[unlikely]] visit(FAULTY_KEY, begin + from);

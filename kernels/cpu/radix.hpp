@@ -1,6 +1,6 @@
 // A radix sort of words, or of pairs of a word and a number, that stays in cache. Equal words keep their order.
 //
-// Many items are first dealt out to buckets that fit a core's second cache. A table finds the bucket of an item by the first
+// Many items are first dealt out to buckets that are sorted in a core's caches. A table finds the bucket of an item by the first
 // bits of its word. The table is made from a sample: if many items have equal first bits, it divides them by the bits that
 // follow, and if few have, they share a bucket. (Half of all floats may share an exponent.) A bucket is sorted by its top
 // bits, as many as tell nearly all of its words apart, one digit after the other from the lowest (LSD). The few groups with

@@ -11,7 +11,7 @@
 
 namespace radix {
 
-constexpr int64_t PIECE_BYTES = 3 << 18;       // of a bucket: shorter ones are more, and to deal out to more of them takes longer
+constexpr int64_t PIECE_BYTES = 3 << 18;       // of a bucket, at least: to deal out to more and shorter ones takes longer
 constexpr int64_t MOST_PIECE_BYTES = 1 << 21;  // a larger one is dealt out again
 constexpr int64_t LEAST_SHARE = 1 << 15;       // the fewest items of a thread
 constexpr int64_t MOST_BUCKETS = 1 << 11;      // roughly: with more, dealing out costs more than it saves

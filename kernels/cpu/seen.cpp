@@ -119,7 +119,7 @@ struct Seen {
             ++items;
         };
         if (order_.has_lines()) {
-            each_line(text, 0, nbytes, order_.terminator(), 0, [&](int64_t, int64_t stop) { visit(text + stop); });
+            each_line(text, nbytes, order_.terminator(), [&](int64_t, int64_t stop) { visit(text + stop); });
         } else {
             for (const int64_t size = order_.item_bytes(); text + nbytes - at >= size;) visit(at + size);
         }

@@ -1,4 +1,4 @@
-// Thrust's search for items in a sorted run, for comparison. Room and bytes: see baseline_cccl_merge.cu. It needs none.
+// Thrust's search for items in a sorted run, for comparison. Room and bytes: see baseline_cccl_set.cu.
 #include "baseline_cccl.cuh"
 
 #include <thrust/binary_search.h>

@@ -418,7 +418,14 @@ def test_the_suffix_of_answers(
     assert json.loads(Path("r.json").read_text())["ranks"][0]["item"] == "2"
     assert invoke(["rank", "a.txt", "--at", "1", "-o", "r.txt"]) == 0
     assert Path("r.txt").read_text() == "rank  file   index  line\n   1  a.txt      1     2\n"
-    for name, holds in (("r.npy", []), ("r.i32", []), ("r.csv", []), ("r.jsonl", []), ("r.npy.gz", ["--json"])):
+    for name, holds in (
+        ("r.npy", []),
+        ("r.i32", []),
+        ("r.csv", []),
+        ("r.jsonl", []),
+        ("r.ndjson", []),
+        ("r.npy.gz", ["--json"]),
+    ):
         assert invoke(["rank", "a.txt", "--at", "1", *holds, "-o", name]) == 2
         held = "a JSON object" if holds else "tables of text"
         assert f"-o {name}: answers are {held}, not .{name.split('.')[1]}; name it " in capsys.readouterr().err

@@ -43,7 +43,7 @@ def _changes(type: pa.DataType, *, int96: bool) -> bool:
     """Whether a type, or one inside it, is stored as another one."""
     if isinstance(type, pa.BaseExtensionType):
         return _changes(type.storage_type, int96=int96)
-    if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
+    if pa.types.is_dictionary(type):
         return _changes(type.value_type, int96=int96)
     inner = [type.field(number).type for number in range(type.num_fields)]
     return any(_changes(one, int96=int96) for one in inner) or _stored(type, int96=int96) != type

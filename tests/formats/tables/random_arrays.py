@@ -129,7 +129,7 @@ def _value(rng: random.Random, type: pa.DataType) -> Any:
         sign, figures, _ = Decimal(digits).as_tuple()
         return Decimal((sign, figures, -type.scale))
     if types.is_date64(type):
-        return _DAY_MS * rng.choice([0, -1, (1 << 31) - 1, rng.randrange(-900_000, 900_000)])
+        return _DAY_MS * rng.choice([0, -1, 106_751_991_167, rng.randrange(-900_000, 900_000)])
     if types.is_time(type):
         return rng.randrange(86_400 * 1000 ** UNITS.index(type.unit))
     if types.is_integer(type) or types.is_temporal(type):
